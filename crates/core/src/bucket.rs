@@ -94,7 +94,8 @@ impl Bucket {
         self.refill(from, now);
         let (old, new) = (from.period_ns() as i128, to.period_ns() as i128);
         let tokens = self.level.div_euclid(old).saturating_mul(new);
-        let part = (self.level.rem_euclid(old) as u128).checked_mul(new as u128).map_or(0, |p| p / old as u128);
+        let part =
+            (self.level.rem_euclid(old) as u128).checked_mul(new as u128).map_or(0, |p| p / old as u128);
         self.level = tokens.saturating_add(part as i128).min(capacity(to));
     }
 }

@@ -31,11 +31,16 @@ fn assert_bounded(limit: &Limit, admitted: &[(u64, u64)]) {
         for (at, n) in &admitted[i..] {
             sum += u128::from(*n);
             let elapsed = u128::from(at - from);
-            let allowed =
-                u128::from(limit.burst()) * limit.period_ns() + elapsed * u128::from(limit.count());
+            let allowed = u128::from(limit.burst()) * limit.period_ns() + elapsed * u128::from(limit.count());
             assert!(sum * limit.period_ns() <= allowed, "{limit:?}: {sum} tokens in {elapsed} ns");
         }
     }
+}
+
+/// Redis-cell's interval between two tokens is cut to whole nanoseconds.
+fn interval_is_zero(args: &cell::Args) -> bool {
+    let period_ns = i128::from(args.period_s) * 1_000_000_000;
+    period_ns.unsigned_abs() < i128::from(args.count).unsigned_abs()
 }
 
 proptest! {
@@ -174,7 +179,8 @@ proptest! {
         let args = cell::Args {
             max_burst: a as i64, count: b as i64, period_s: c as i64, quantity: quantity as i64,
         };
-        drop(cell::throttle(tat, &args, now));
+        let cell = cell::throttle(tat, &args, now);
+        prop_assert_eq!(cell.is_err_and(|error| error == cell::Error::ZeroRate), args.count == 0 || interval_is_zero(&args));
         let Ok(limit) = Limit::new(Parts { burst, count, period_ns }) else { return Ok(()) };
         prop_assert!(limit.refill_ns() <= HORIZON_NS);
         let (decision, changed) = gcra::take(tat, &limit, quantity, now);

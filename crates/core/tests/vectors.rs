@@ -170,7 +170,11 @@ fn token_bucket_agrees_with_the_published_cases() {
         let mut bucket = fresh;
         bucket.refill(&limit, now);
         assert_eq!(bucket.tokens(&limit), milli(&out["refill"]["new_tokens_milli"]), "{id}: refill");
-        assert_eq!(bucket.tokens(&limit).div_euclid(1000), milli(&out["calculate_available"]), "{id}: available");
+        assert_eq!(
+            bucket.tokens(&limit).div_euclid(1000),
+            milli(&out["calculate_available"]),
+            "{id}: available"
+        );
 
         let mut bucket = fresh;
         let take = &out["try_consume"];

@@ -1,0 +1,55 @@
+//! Time for those who do not bring their own: monotonic, anchored to the wall once.
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use tidegate_core::Nanos;
+
+/// Nanoseconds since the Unix epoch that never go back.
+///
+/// The wall clock is read once. A step of it after that is not seen, so it mints nothing and takes nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    origin: Instant,
+    anchor_ns: Nanos,
+}
+
+impl Clock {
+    /// A clock that starts at the wall's time.
+    pub fn new() -> Clock {
+        Clock::not_before(0)
+    }
+
+    /// A clock that starts at the wall's time, or at `newest` if the wall is behind it: time that has been
+    /// written down is not lived again.
+    pub fn not_before(newest: Nanos) -> Clock {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
+        Clock { origin: Instant::now(), anchor_ns: wall_ns.max(newest) }
+    }
+
+    /// The time.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        let elapsed = self.origin.elapsed();
+        self.anchor_ns + elapsed.as_secs() * tidegate_core::NANOS_PER_S + u64::from(elapsed.subsec_nanos())
+    }
+}
+
+impl Default for Clock {
+    fn default() -> Clock {
+        Clock::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_no_earlier_than_it_is_told() {
+        let future = Clock::new().now() + 3_600_000_000_000;
+        let clock = Clock::not_before(future);
+        assert!(clock.now() >= future);
+        assert!(clock.now() <= clock.now());
+    }
+}

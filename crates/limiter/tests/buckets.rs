@@ -1,0 +1,85 @@
+//! Declared limits: what the token-bucket story asks for.
+
+use tidegate_limiter::{Buckets, Limit, Ready, Short};
+
+const START: u64 = 1_700_000_000_000_000_000;
+const SECOND: u64 = 1_000_000_000;
+
+fn limit(count: u64, burst: u64) -> Limit {
+    Limit::per_second(count).unwrap().with_burst(burst).unwrap()
+}
+
+fn take(buckets: &Buckets, charges: &[(&str, u64)], now: u64) -> Result<(), Short> {
+    buckets.take_all(charges, now)
+}
+
+#[test]
+fn a_limit_is_taken_and_refills_with_time() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(10, 5), START);
+    assert_eq!(take(&buckets, &[("aws", 5)], START), Ok(()));
+    let short = Short { charge: 0, ready: Ready::At(START + SECOND / 10) };
+    assert_eq!(take(&buckets, &[("aws", 1)], START), Err(short));
+    assert_eq!(buckets.tokens(b"aws", START), Some(0), "a refusal takes nothing");
+    assert_eq!(take(&buckets, &[("aws", 1)], START + SECOND / 10), Ok(()));
+    assert_eq!(buckets.tokens(b"aws", START + 100 * SECOND), Some(5), "never more than the burst");
+    let never = Short { charge: 0, ready: Ready::Never };
+    assert_eq!(take(&buckets, &[("aws", 6)], START + 100 * SECOND), Err(never));
+}
+
+#[test]
+fn all_or_none() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(10, 5), START);
+    buckets.set(b"eu", limit(1, 1), START);
+    assert_eq!(take(&buckets, &[("aws", 1), ("eu", 1), ("unknown", 99)], START), Ok(()));
+    let short = take(&buckets, &[("aws", 1), ("unknown", 1), ("eu", 1)], START).unwrap_err();
+    assert_eq!(short, Short { charge: 2, ready: Ready::At(START + SECOND) });
+    assert_eq!(buckets.tokens(b"aws", START), Some(4), "nothing was taken from the one that could pay");
+}
+
+#[test]
+fn the_charge_that_waits_longest_is_named() {
+    let buckets = Buckets::new();
+    buckets.set(b"fast", limit(100, 1), START);
+    buckets.set(b"slow", limit(1, 1), START);
+    assert_eq!(take(&buckets, &[("fast", 1), ("slow", 1)], START), Ok(()));
+    let short = take(&buckets, &[("slow", 1), ("fast", 1)], START).unwrap_err();
+    assert_eq!(short, Short { charge: 0, ready: Ready::At(START + SECOND) });
+    let short = take(&buckets, &[("slow", 1), ("fast", 2)], START).unwrap_err();
+    assert_eq!(short, Short { charge: 1, ready: Ready::Never });
+}
+
+#[test]
+fn a_name_that_comes_twice_pays_twice() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(1, 3), START);
+    assert_eq!(take(&buckets, &[("aws", 1), ("aws", 1)], START), Ok(()));
+    assert!(take(&buckets, &[("aws", 1), ("aws", 1)], START).is_err());
+    assert_eq!(buckets.tokens(b"aws", START), Some(1));
+    let many: Vec<(&str, u64)> = vec![("aws", 1); 20];
+    assert_eq!(take(&buckets, &many, START).unwrap_err().ready, Ready::Never);
+}
+
+#[test]
+fn a_name_without_a_limit_passes() {
+    let buckets = Buckets::new();
+    assert_eq!(take(&buckets, &[("nobody", 1_000_000)], START), Ok(()));
+    buckets.set(b"aws", limit(1, 1), START);
+    assert_eq!(take(&buckets, &[("aws", 1)], START), Ok(()));
+    assert!(buckets.remove(b"aws") && !buckets.remove(b"aws"));
+    assert_eq!(take(&buckets, &[("aws", 5)], START), Ok(()));
+}
+
+#[test]
+fn a_changed_limit_keeps_its_tokens_up_to_the_new_burst() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(10, 100), START);
+    assert_eq!(take(&buckets, &[("aws", 30)], START), Ok(()));
+    buckets.set(b"aws", limit(1, 200), START);
+    assert_eq!(buckets.tokens(b"aws", START), Some(70));
+    buckets.set(b"aws", limit(1, 50), START);
+    assert_eq!(buckets.tokens(b"aws", START), Some(50));
+    buckets.set(b"aws", limit(1, 100), START);
+    assert_eq!(buckets.tokens(b"aws", START + SECOND), Some(51), "the new rate counts from the change on");
+}

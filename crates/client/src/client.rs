@@ -1,0 +1,167 @@
+//! The client: every operation of the Ask door as a method.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use crate::command::{self, Verb};
+use crate::link::{Link, Target};
+use crate::pipeline::Call;
+use crate::reply::Reply;
+use crate::{Ask, Decision, Error, Limit, Options, Request, redial};
+
+/// A connection to a Tidegate server, shared by all its clones.
+///
+/// The connection closes when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct Client {
+    calls: mpsc::Sender<Call>,
+    request_timeout: Duration,
+}
+
+/// A call that has been handed over, and until when its answer is waited for.
+struct Handed {
+    answer: oneshot::Receiver<Result<Reply, Error>>,
+    deadline: Instant,
+}
+
+impl Client {
+    /// Connects to the RESP door at `address`, a `host:port`, with the default options.
+    pub async fn connect(address: impl Into<String>) -> Result<Client, Error> {
+        Client::options().connect(address).await
+    }
+
+    /// Options to connect with.
+    pub fn options() -> Options {
+        Options::default()
+    }
+
+    pub(crate) async fn open(address: String, options: Options) -> Result<Client, Error> {
+        let request_timeout = options.request_timeout;
+        let (calls, inbox) = mpsc::channel(options.max_in_flight);
+        let target = Target { address, options };
+        let link = Link::open(&target).await.map_err(redial::unsent)?;
+        tokio::spawn(redial::serve(link, target, inbox));
+        Ok(Client { calls, request_timeout })
+    }
+
+    /// May one call of `key` run now? If so, it is counted.
+    ///
+    /// ```no_run
+    /// # async fn run(client: tidegate_client::Client) -> Result<(), tidegate_client::Error> {
+    /// use tidegate_client::Limit;
+    ///
+    /// let tokens = Limit { burst: 1_000, count: 10_000, period_s: 3_600 };
+    /// let decision = client.throttle(b"\xff any bytes", tokens).quantity(250).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn throttle<K: AsRef<[u8]>>(&self, key: K, limit: Limit) -> Ask<'_, K> {
+        Ask::new(self, Verb::Throttle, key, limit)
+    }
+
+    /// Would one call of `key` pass now? Nothing is counted.
+    pub fn peek<K: AsRef<[u8]>>(&self, key: K, limit: Limit) -> Ask<'_, K> {
+        Ask::new(self, Verb::Peek, key, limit)
+    }
+
+    /// [`throttle`](Client::throttle) with the server's own default limit. A server that has none refuses with
+    /// the code `limit_required`.
+    pub async fn throttle_default(&self, key: impl AsRef<[u8]>) -> Result<Decision, Error> {
+        let frame = command::throttle_default(key.as_ref());
+        self.call(frame).await.and_then(Decision::from_reply)
+    }
+
+    /// Asks all of `requests` together and gives one result for each, in the same order. Each stands alone:
+    /// one that is denied or refused does not keep the next from passing.
+    ///
+    /// ```no_run
+    /// # async fn run(client: tidegate_client::Client) {
+    /// use tidegate_client::{Limit, Request};
+    ///
+    /// let limit = Limit::per_second(5);
+    /// let requests = ["alice", "bob"].map(|key| Request::new(key, limit));
+    /// for result in client.throttle_batch(&requests).await {
+    ///     println!("{result:?}");
+    /// }
+    /// # }
+    /// ```
+    pub async fn throttle_batch<K: AsRef<[u8]>>(
+        &self,
+        requests: &[Request<K>],
+    ) -> Vec<Result<Decision, Error>> {
+        // A batch above the bound of the client needs replies to its head before its tail finds room. Those
+        // come in without us, so handing over everything first cannot lock up.
+        let mut handed = Vec::with_capacity(requests.len());
+        for request in requests {
+            handed.push(self.hand_over(command::ask(Verb::Throttle, request)).await);
+        }
+        let mut results = Vec::with_capacity(requests.len());
+        for call in handed {
+            let reply = match call {
+                Ok(call) => call.answer().await,
+                Err(error) => Err(error),
+            };
+            results.push(reply.and_then(Decision::from_reply));
+        }
+        results
+    }
+
+    /// Forgets `keys`: each has its whole burst again. Says how many of them were known.
+    pub async fn reset<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<u64, Error> {
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        self.call(command::reset(keys)).await.and_then(count)
+    }
+
+    /// Forgets every key of the namespace. Says how many there were.
+    pub async fn clear(&self) -> Result<u64, Error> {
+        self.call(command::words(&[b"THROTTLE.CLEAR"])).await.and_then(count)
+    }
+
+    /// Asks the server for a sign of life.
+    pub async fn ping(&self) -> Result<(), Error> {
+        match self.call(command::words(&[b"PING"])).await? {
+            Reply::Simple(text) if text == "PONG" => Ok(()),
+            _ => Err(Error::protocol("a ping is answered by PONG")),
+        }
+    }
+
+    /// Sends one command and waits for its reply.
+    pub(crate) async fn call(&self, frame: Vec<u8>) -> Result<Reply, Error> {
+        self.hand_over(frame).await?.answer().await
+    }
+
+    /// Gives a call to the task that owns the connection, waiting for room if there is none.
+    async fn hand_over(&self, frame: Vec<u8>) -> Result<Handed, Error> {
+        let deadline = Instant::now() + self.request_timeout;
+        let (call, answer) = Call::new(frame);
+        match timeout_at(deadline, self.calls.send(call)).await {
+            Ok(Ok(())) => Ok(Handed { answer, deadline }),
+            // The task ends before its clients only together with its runtime.
+            Ok(Err(_)) => Err(Error::Disconnected),
+            Err(_) => Err(Error::Timeout),
+        }
+    }
+}
+
+impl Handed {
+    async fn answer(self) -> Result<Reply, Error> {
+        match timeout_at(self.deadline, self.answer).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(Error::Disconnected),
+            Err(_) => Err(Error::Timeout),
+        }
+    }
+}
+
+fn count(reply: Reply) -> Result<u64, Error> {
+    match reply {
+        Reply::Integer(number) => {
+            u64::try_from(number).map_err(|_| Error::protocol("a count of keys that is negative"))
+        }
+        _ => Err(Error::protocol("a count of keys is a number")),
+    }
+}

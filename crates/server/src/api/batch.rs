@@ -1,0 +1,122 @@
+//! The requests that a transport has at hand: one clock read, one count.
+
+use tidegate_core::{Decision, Nanos, cell};
+use tidegate_limiter::KeyHash;
+
+use super::call::Call;
+use super::metrics::{Outcomes, Transport};
+use super::namespace::Namespace;
+use super::refusal::Refusal;
+use super::{Api, metrics};
+
+/// Decides requests at one moment, and counts them when it is dropped.
+pub struct Batch<'a> {
+    api: &'a Api,
+    transport: Transport,
+    now: Nanos,
+    outcomes: Outcomes,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(api: &'a Api, transport: Transport) -> Batch<'a> {
+        Batch { api, transport, now: api.clock.now(), outcomes: Outcomes::default() }
+    }
+
+    /// Takes tokens if they are there.
+    #[inline]
+    pub fn throttle(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
+        let result = self.decide(namespace, call);
+        self.count(&result, |decision| decision.allowed);
+        result
+    }
+
+    #[inline]
+    fn decide(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
+        let hash = self.hash(namespace, call.key)?;
+        let (limit, quantity) = (call.limit(self.api.default_limit)?, call.quantity()?);
+        let decision = self.api.keys.take(hash, &limit, quantity, self.now);
+        let decision = decision.map_err(|_| Refusal::table_full())?;
+        if !decision.allowed {
+            self.api.metrics.denied.record(hash, call.key);
+        }
+        Ok(decision)
+    }
+
+    /// Says what a throttle would answer, and takes nothing.
+    pub fn peek(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
+        let result = self.look(namespace, call);
+        self.count(&result, |_| true);
+        result
+    }
+
+    fn look(&self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
+        let hash = self.hash(namespace, call.key)?;
+        let (limit, quantity) = (call.limit(self.api.default_limit)?, call.quantity()?);
+        Ok(self.api.keys.peek(hash, &limit, quantity, self.now))
+    }
+
+    /// Throttles in the dialect of redis-cell, which has errors of its own.
+    pub fn cell(
+        &mut self,
+        namespace: Namespace,
+        key: &[u8],
+        args: &cell::Args,
+    ) -> Result<Result<cell::Reply, cell::Error>, Refusal> {
+        let result = self.hash(namespace, key).and_then(|hash| {
+            let reply = self.api.keys.take_cell(hash, args, self.now).map_err(|_| Refusal::table_full())?;
+            if reply.is_ok_and(|reply| reply.limited) {
+                self.api.metrics.denied.record(hash, key);
+            }
+            Ok(reply)
+        });
+        self.count(&result, |reply| reply.is_ok_and(|reply| !reply.limited));
+        result
+    }
+
+    /// Forgets a key. True if it held anything back.
+    pub fn reset(&mut self, namespace: Namespace, key: &[u8]) -> Result<bool, Refusal> {
+        let result = self.hash(namespace, key).map(|hash| self.api.keys.reset(hash, self.now));
+        self.count(&result, |_| true);
+        result
+    }
+
+    /// Forgets every key of the namespace, and says how many held anything back.
+    pub fn clear(&mut self, namespace: Namespace) -> u64 {
+        self.outcomes.allowed += 1;
+        self.api.keys.clear(namespace.tag(), self.now)
+    }
+
+    /// Counts a request that was refused before it could be asked.
+    pub fn refuse(&mut self) {
+        self.outcomes.refused += 1;
+    }
+
+    #[inline]
+    fn hash(&self, namespace: Namespace, key: &[u8]) -> Result<KeyHash, Refusal> {
+        if key.len() > self.api.max_key_bytes {
+            return Err(Refusal::key_too_long(key.len(), self.api.max_key_bytes));
+        }
+        Ok(self.api.keys.hash(namespace.tag(), key))
+    }
+
+    #[inline]
+    fn count<T>(&mut self, result: &Result<T, Refusal>, passed: impl FnOnce(&T) -> bool) {
+        let counter = match result {
+            Ok(answer) if passed(answer) => &mut self.outcomes.allowed,
+            Ok(_) => &mut self.outcomes.denied,
+            Err(_) => &mut self.outcomes.refused,
+        };
+        *counter += 1;
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        if self.outcomes == Outcomes::default() {
+            return;
+        }
+        let elapsed_ns = self.api.clock.now().saturating_sub(self.now);
+        let transport: &metrics::TransportMetrics = self.api.metrics.of(self.transport);
+        transport.record(self.outcomes, elapsed_ns);
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a subcommand failed, and the exit code for it.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use super::ask_door;
+use crate::{config, serve};
+
+/// Why a subcommand failed.
+#[derive(Debug)]
+pub enum Failure {
+    /// The configuration is wrong.
+    Config(config::Error),
+    /// The server could not start, or ended badly.
+    Serve(serve::Error),
+    /// A running server gave no answer.
+    Ask(ask_door::Error),
+    /// Nothing can be written to stdout.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// 2 for a mistake in usage or configuration, as clap has it, and for no answer where 1 would be one; 1 for a
+    /// failure while running.
+    pub fn exit_code(&self) -> ExitCode {
+        match self {
+            Failure::Config(_) | Failure::Ask(_) => ExitCode::from(2),
+            Failure::Serve(_) | Failure::Output(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Config(error) => error.fmt(f),
+            Failure::Serve(error) => write!(f, "error: {error}\nhint: {}", error.hint()),
+            Failure::Ask(error) => error.fmt(f),
+            Failure::Output(error) => {
+                write!(f, "error: cannot write to stdout: {error}\nhint: check where the output goes to")
+            }
+        }
+    }
+}

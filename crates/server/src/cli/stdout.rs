@@ -1,0 +1,14 @@
+//! Writing data to stdout.
+
+use std::io::{self, Write};
+
+use super::Failure;
+
+/// Writes `text` to stdout. A reader that has seen enough and left (`| head`) is not a failure.
+pub fn write(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::Output(error)),
+        _ => Ok(()),
+    }
+}

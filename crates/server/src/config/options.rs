@@ -1,0 +1,163 @@
+//! Every option, declared once.
+//!
+//! To add one, write it here: a doc comment (it becomes the help text), a name with its unit last, a type, a
+//! default and, for a number, the bounds. Nothing else needs to change but the code that reads the field, and the
+//! reference page: `UPDATE_EXPECT=1 cargo test -p tidegate reference` writes that again.
+
+use std::path::PathBuf;
+
+use super::choice::choices;
+use super::define::options;
+use super::{Address, Secret};
+
+choices! {
+    /// How much is logged.
+    pub enum LogLevel { Error = "error", Warn = "warn", Info = "info", Debug = "debug", Trace = "trace" }
+}
+
+choices! {
+    /// How a log line is written.
+    pub enum LogFormat { Text = "text", Json = "json" }
+}
+
+choices! {
+    /// What happens to a new key when the table is full of live ones.
+    pub enum WhenFull { Evict = "evict", Refuse = "refuse", Admit = "admit" }
+}
+
+/// As many connections as one process could ever hold open.
+const MOST_CONNECTIONS: u64 = 1_000_000;
+/// The largest buffer, frame or body that is taken from one client.
+const MOST_BYTES: u64 = 1 << 30;
+/// The longest time-out: a day.
+const MOST_MS: u64 = 24 * 60 * 60 * 1000;
+
+options! {
+    /// Everything the server can be told, with [`Default`] as what it does untold.
+    pub struct Config {
+        /// How much is logged: each level includes the ones before it.
+        log_level: LogLevel = LogLevel::Info;
+        /// How a log line is written: `text` for people, `json` for machines. Logs go to stderr.
+        log_format: LogFormat = LogFormat::Text;
+        /// The directory where state is kept between runs. It is made if it is missing.
+        data_dir: PathBuf = PathBuf::from("./tidegate-data");
+        /// Threads that serve connections; 0 means one per core.
+        threads: usize = 0, 0..=1024;
+        /// The token that every client must present; empty means that none is asked for. It is never
+        /// logged or printed. Prefer the file or the variable, since everyone on the machine can see a flag.
+        auth_token: Secret = Secret::default();
+        /// How long open connections may take to finish when the server is told to stop, in milliseconds.
+        drain_timeout_ms: u64 = 5_000, 0..=MOST_MS;
+    }
+    sections {
+        /// The HTTP and gRPC door, both on one port.
+        http: Http = Http::default();
+        /// The RESP door, for any Redis client.
+        resp: Framed = Framed::on_port(6380);
+        /// The MessagePack door, length-prefixed frames over TCP.
+        msgpack: Framed = Framed::on_port(9090);
+        /// The table of inline keys.
+        keys: Keys = Keys::default();
+        /// What survives a restart.
+        persistence: Persistence = Persistence::default();
+        /// The limit for calls that bring none. Set all three or none of them.
+        limits: Limits = Limits::default();
+        /// What `GET /metrics` shows.
+        metrics: Metrics = Metrics::default();
+    }
+}
+
+options! {
+    /// The HTTP and gRPC door.
+    pub struct Http {
+        /// Whether this door is open.
+        enabled: bool = true;
+        /// Where this door listens, as host:port. Port 0 takes any free port and prints it.
+        address: Address = Address::loopback(8080);
+        /// Connections held at once; one more is turned away with `too_many_connections`.
+        max_connections: usize = 16_384, 1..=MOST_CONNECTIONS;
+        /// How long a connection may be silent before it is closed, in milliseconds; 0 means for ever.
+        idle_timeout_ms: u64 = 300_000, 0..=MOST_MS;
+        /// How long the head of a request may take to arrive once it has begun, in milliseconds.
+        handshake_timeout_ms: u64 = 10_000, 1..=MOST_MS;
+        /// The largest request body, in bytes; a larger one is refused with `body_too_large`.
+        max_body_bytes: usize = 1_048_576, 1..=MOST_BYTES;
+        /// The most requests in one batch; a larger one is refused with `batch_too_large`.
+        max_batch: usize = 1_000, 1..=1_000_000;
+        /// Concurrent HTTP/2 streams on one connection.
+        max_streams: u32 = 256, 1..=65_536;
+    }
+}
+
+options! {
+    /// A door of frames over TCP: RESP and MessagePack.
+    pub struct Framed {
+        /// Whether this door is open.
+        enabled: bool = true;
+        /// Where this door listens, as host:port. Port 0 takes any free port and prints it.
+        address: Address = Address::loopback(0);
+        /// Connections held at once; one more is turned away with `too_many_connections`.
+        max_connections: usize = 16_384, 1..=MOST_CONNECTIONS;
+        /// How long a connection may be silent before it is closed, in milliseconds; 0 means for ever.
+        idle_timeout_ms: u64 = 300_000, 0..=MOST_MS;
+        /// How long a request may take to arrive once it has begun, in milliseconds.
+        handshake_timeout_ms: u64 = 10_000, 1..=MOST_MS;
+        /// The largest request, in bytes; a larger one is refused and its connection closed.
+        max_frame_bytes: usize = 65_536, 64..=MOST_BYTES;
+        /// Bytes read from a connection at once.
+        buffer_bytes: usize = 65_536, 512..=MOST_BYTES;
+        /// Requests of one connection answered in one turn; a deeper pipeline waits for its next turn.
+        max_pipeline: usize = 1_024, 1..=1_000_000;
+        /// How long a client may leave its replies unread before it is cut off, in milliseconds.
+        write_timeout_ms: u64 = 10_000, 1..=MOST_MS;
+    }
+}
+
+impl Framed {
+    fn on_port(port: u16) -> Framed {
+        Framed { address: Address::loopback(port), ..Framed::default() }
+    }
+}
+
+options! {
+    /// The table of inline keys.
+    pub struct Keys {
+        /// The most keys held at once, over all namespaces. Memory follows what is held, not this bound.
+        max_keys: usize = 16_777_216, 1..=1 << 40;
+        /// What happens to a new key when the table is full of live ones: `evict` forgets the key closest to full,
+        /// `refuse` answers `table_full`, `admit` lets the call pass without remembering it.
+        when_full: WhenFull = WhenFull::Evict;
+        /// The longest key, in bytes; a longer one is refused with `key_too_long`.
+        max_key_bytes: usize = 1_024, 1..=1_048_576;
+    }
+}
+
+options! {
+    /// What survives a restart.
+    pub struct Persistence {
+        /// Whether state is written to `data_dir` and restored at start.
+        enabled: bool = true;
+        /// How often changed keys are written, in milliseconds: the most that a crash can forget.
+        flush_interval_ms: u64 = 200, 1..=MOST_MS;
+    }
+}
+
+options! {
+    /// The limit for calls that bring none.
+    pub struct Limits {
+        /// Tokens that may be taken at once when a call brings no limit.
+        default_burst: Option<u64> = None, 1..=i64::MAX as u64;
+        /// Tokens that come back every period when a call brings no limit.
+        default_rate: Option<u64> = None, 1..=i64::MAX as u64;
+        /// The period of the default limit, in seconds.
+        default_period: Option<u64> = None, 1..=i64::MAX as u64;
+    }
+}
+
+options! {
+    /// What `GET /metrics` shows.
+    pub struct Metrics {
+        /// How many of the most denied keys are shown by name; 0 shows none.
+        top_denied_keys: usize = 100, 0..=10_000;
+    }
+}

@@ -1,0 +1,172 @@
+//! Keys on disk: brought back at start, flushed as they change, written whole now and then.
+//!
+//! One thread does it all. A snapshot may take a while, so it flushes in between: what a crash can forget is
+//! one flush interval, always. A disk that fails stops nothing but this; the server says so and tries again.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tidegate_limiter::keys::random_secret;
+use tidegate_limiter::{Clock, KeyHash};
+use tidegate_store::DataDir;
+use tidegate_store::keys::{KeyRecord, KeyStore, Options, Recovery, Report};
+
+use super::Error;
+use crate::api::{Api, empty_keys};
+use crate::config::Config;
+
+/// Pages of each shard swept per flush, so that keys leave a table that nobody inserts into.
+const SWEPT_PAGES: usize = 4;
+
+/// How long a failed snapshot waits for its next try.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Records handed to the store at once.
+const CHUNK: usize = 4096;
+
+/// The thread that writes, or nobody if nothing is to be written.
+pub struct Persister {
+    running: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+/// Brings back what an earlier run left, and starts to write.
+pub fn restore(config: &Arc<Config>) -> Result<(Arc<Api>, Persister), Error> {
+    if !config.persistence.enabled {
+        return Ok((Arc::new(Api::fresh(config)), Persister { running: None }));
+    }
+    let started = Instant::now();
+    let dir = DataDir::open(&config.data_dir)?;
+    let recovery = Recovery::start(&dir, random_secret(), Options::default())?;
+    let keys = empty_keys(config, recovery.hash_key());
+    // The wall may be behind what was written; then a few keys too many come back, and are swept.
+    let now = Clock::new().now();
+    let (store, recovered) = recovery.replay(|records| {
+        records.iter().for_each(|record| keys.restore(KeyHash(record.hash), record.tat, now));
+    })?;
+    let api = Arc::new(Api::new(config, keys, Clock::not_before(recovered.newest_now_ns)));
+    report(&api, &recovered.report, started.elapsed());
+
+    let (stop, stopped) = channel();
+    let interval = Duration::from_millis(config.persistence.flush_interval_ms);
+    let writer = Writer::new(api.clone(), store, interval);
+    let thread = std::thread::Builder::new().name("persist".to_owned()).spawn(move || writer.run(&stopped));
+    let thread = thread.map_err(Error::system("start a thread"))?;
+    Ok((api, Persister { running: Some((stop, thread)) }))
+}
+
+fn report(api: &Api, report: &Report, elapsed: Duration) {
+    let keys = api.keys().stats().keys;
+    let metrics = &api.metrics().persistence;
+    metrics.restored_keys.add(keys);
+    metrics.set_aside.add(report.set_aside.len() as u64);
+    for aside in &report.set_aside {
+        tracing::warn!("a data file could not be read and is set aside: {aside}");
+    }
+    for torn in &report.torn_tails {
+        tracing::info!("{torn}; everything before it is restored");
+    }
+    tracing::info!(keys, bytes = report.bytes, elapsed_ms = elapsed.as_millis() as u64, "restored");
+}
+
+impl Persister {
+    /// Writes what has changed, for the last time, and stops.
+    pub fn stop(self) {
+        let Some((stop, thread)) = self.running else { return };
+        drop(stop);
+        if thread.join().is_err() {
+            tracing::error!("the persistence thread had panicked: the last changes may be lost");
+        }
+    }
+}
+
+struct Writer {
+    api: Arc<Api>,
+    store: KeyStore,
+    interval: Duration,
+    last_flush: Instant,
+    no_snapshot_before: Instant,
+    records: Vec<KeyRecord>,
+}
+
+impl Writer {
+    fn new(api: Arc<Api>, store: KeyStore, interval: Duration) -> Writer {
+        let now = Instant::now();
+        Writer { api, store, interval, last_flush: now, no_snapshot_before: now, records: Vec::new() }
+    }
+
+    fn run(mut self, stopped: &Receiver<()>) {
+        loop {
+            let wait = self.interval.saturating_sub(self.last_flush.elapsed());
+            let stop = stopped.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected);
+            self.flush();
+            if stop {
+                return;
+            }
+            self.api.keys().sweep(SWEPT_PAGES, self.api.clock().now());
+            if self.store.wants_snapshot() && Instant::now() >= self.no_snapshot_before {
+                self.snapshot();
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.last_flush = Instant::now();
+        let now = self.api.clock().now();
+        let records = &mut self.records;
+        records.clear();
+        self.api.keys().drain_changes(|hash, tat| records.push(KeyRecord { hash: hash.0, tat }));
+        let flushed = records.len() as u64;
+        let mut chunks = self.records.chunks(CHUNK);
+        let appended = chunks.try_for_each(|chunk| self.store.append(chunk, now)).and_then(|()| self.store.sync());
+        let metrics = &self.api.metrics().persistence;
+        match appended {
+            Ok(()) => {
+                metrics.flushes.add(1);
+                metrics.flushed_keys.add(flushed);
+            }
+            Err(error) => self.failed("changed keys are not on disk", &error),
+        }
+        // A burst of changes should not be remembered as memory.
+        self.records.shrink_to(1 << 16);
+    }
+
+    fn snapshot(&mut self) {
+        let started = Instant::now();
+        match self.try_snapshot() {
+            Ok(keys) => {
+                self.api.metrics().persistence.snapshots.add(1);
+                tracing::debug!(keys, elapsed_ms = started.elapsed().as_millis() as u64, "snapshot written");
+            }
+            Err(error) => {
+                self.no_snapshot_before = Instant::now() + PAUSE;
+                self.failed("the snapshot is not written", &error);
+            }
+        }
+    }
+
+    fn try_snapshot(&mut self) -> Result<u64, tidegate_store::Error> {
+        let api = self.api.clone();
+        let now = api.clock().now();
+        let mut snapshot = self.store.begin_snapshot(now)?;
+        let (mut keys, mut chunk) = (0, Vec::new());
+        api.keys().read_all(now, |records| {
+            chunk.clear();
+            chunk.extend(records.iter().map(|(hash, tat)| KeyRecord { hash: hash.0, tat: *tat }));
+            keys += chunk.len() as u64;
+            snapshot.write(&chunk)?;
+            if self.last_flush.elapsed() >= self.interval {
+                self.flush();
+            }
+            Ok(())
+        })?;
+        self.store.finish_snapshot(snapshot, api.clock().now())?;
+        Ok(keys)
+    }
+
+    fn failed(&self, what: &str, error: &tidegate_store::Error) {
+        self.api.metrics().persistence.errors.add(1);
+        tracing::error!("{what}: {error}; {}", error.hint());
+    }
+}

@@ -1,0 +1,157 @@
+//! One connection: which protocol it speaks, how long it may be silent, and how it ends.
+
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use hyper::service::service_fn;
+use hyper_util::server::graceful::GracefulConnection;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::HttpDoor;
+use super::activity::{Activity, Overdue};
+use super::exchange::exchange;
+use super::refuse::refuse;
+use super::wire::Wire;
+
+/// What an HTTP/2 connection begins with, and no HTTP/1.1 request does.
+const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// What is read to tell the protocol: more than needed, since it is mostly a whole request.
+const OPENING_BYTES: usize = 1024;
+
+/// What the requests of one connection share.
+pub struct Connection {
+    pub(super) door: Rc<HttpDoor>,
+    pub(super) activity: Activity,
+    shutdown: watch::Receiver<bool>,
+}
+
+/// Why a connection is to end before its client closes it.
+enum End {
+    Shutdown,
+    Overdue(Overdue),
+}
+
+impl Connection {
+    /// Returns when the server is told to stop.
+    pub async fn shutdown(&self) {
+        let told = self.shutdown.clone().wait_for(|stop| *stop).await.is_ok();
+        // The other end is gone only if the server is, which is as good as being told.
+        tracing::trace!(told, "a connection is to end with its server");
+    }
+
+    async fn end(&self) -> End {
+        tokio::select! {
+            () = self.shutdown() => End::Shutdown,
+            what = self.activity.overdue() => End::Overdue(what),
+        }
+    }
+}
+
+/// Serves a connection until its client closes it, it is silent for too long, or `shutdown` turns true; requests
+/// that are under way then are answered first.
+///
+/// Must run inside a `LocalSet`: the streams of an HTTP/2 connection become tasks of this loop.
+pub async fn serve(mut socket: TcpStream, door: &Rc<HttpDoor>, shutdown: watch::Receiver<bool>) {
+    let activity = Activity::new(door.patience);
+    let connection = Rc::new(Connection { door: door.clone(), activity, shutdown });
+    let mut opening = BytesMut::with_capacity(OPENING_BYTES);
+    let protocol = tokio::select! {
+        protocol = tell_protocol(&mut socket, &mut opening, &connection.activity) => protocol,
+        end = connection.end() => match end {
+            End::Overdue(Overdue::Head) => return refuse(socket, &door.too_slow()).await,
+            End::Overdue(Overdue::Idle) | End::Shutdown => return,
+        },
+    };
+    let wire = |socket| Wire::new(socket, opening.freeze());
+    match protocol {
+        Ok(Protocol::Http1) => serve_http1(wire(socket).noted_by(connection.clone()), connection).await,
+        Ok(Protocol::Http2) => serve_http2(wire(socket), connection).await,
+        Err(error) => tracing::debug!(%error, "a connection ended before its first request"),
+    }
+}
+
+enum Protocol {
+    Http1,
+    Http2,
+}
+
+async fn tell_protocol(
+    socket: &mut TcpStream,
+    opening: &mut BytesMut,
+    activity: &Activity,
+) -> io::Result<Protocol> {
+    loop {
+        let seen = opening.len().min(HTTP2_PREFACE.len());
+        if opening[..seen] != HTTP2_PREFACE[..seen] {
+            return Ok(Protocol::Http1);
+        }
+        if seen == HTTP2_PREFACE.len() {
+            return Ok(Protocol::Http2);
+        }
+        if socket.read_buf(opening).await? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        activity.bytes_arrived();
+    }
+}
+
+async fn serve_http1(wire: Wire, connection: Rc<Connection>) {
+    let service = service_fn(|request| exchange(connection.clone(), request));
+    let mut http1 = connection.door.http1.serve_connection(wire, service);
+    if drive(Pin::new(&mut http1), &connection).await == Driven::HeadOverdue {
+        refuse(http1.into_parts().io.into_socket(), &connection.door.too_slow()).await;
+    }
+}
+
+async fn serve_http2(wire: Wire, connection: Rc<Connection>) {
+    let requests = connection.clone();
+    let service = service_fn(move |request| exchange(requests.clone(), request));
+    let http2 = pin!(connection.door.http2.serve_connection(wire, service));
+    // The preface alone asks for nothing.
+    connection.activity.await_request();
+    drive(http2, &connection).await;
+}
+
+#[derive(PartialEq, Eq)]
+enum Driven {
+    /// The connection is over.
+    Closed,
+    /// It waits for the rest of a head, and nothing else is under way.
+    HeadOverdue,
+}
+
+/// Runs a connection of either protocol to its end.
+async fn drive<C>(mut protocol: Pin<&mut C>, connection: &Connection) -> Driven
+where
+    C: GracefulConnection<Error = hyper::Error>,
+{
+    let end = tokio::select! {
+        biased;
+        closed = protocol.as_mut() => return note(closed),
+        end = connection.end() => end,
+    };
+    if matches!(end, End::Overdue(Overdue::Head)) {
+        return Driven::HeadOverdue;
+    }
+    protocol.as_mut().graceful_shutdown();
+    match end {
+        // Whoever runs this loop cuts off what is not done when the drain time is over.
+        End::Shutdown => note(protocol.await),
+        // Whatever is left after this is a client that does not take its replies.
+        End::Overdue(_) => {
+            timeout(connection.door.patience.request, protocol).await.map_or(Driven::Closed, note)
+        }
+    }
+}
+
+fn note(closed: Result<(), hyper::Error>) -> Driven {
+    if let Err(error) = closed {
+        tracing::debug!(%error, "an HTTP connection ended early");
+    }
+    Driven::Closed
+}

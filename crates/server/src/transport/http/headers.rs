@@ -1,0 +1,94 @@
+//! What is read out of request headers, the same for JSON and gRPC.
+
+use http::{HeaderMap, header};
+
+use crate::api::{Api, Namespace, Refusal};
+
+/// Names the namespace; on gRPC it is metadata.
+const NAMESPACE: &str = "tidegate-namespace";
+
+/// The namespace of a request: `default` when unsaid.
+pub fn namespace(api: &Api, headers: &HeaderMap) -> Result<Namespace, Refusal> {
+    match headers.get(NAMESPACE) {
+        None => Ok(api.default_namespace()),
+        Some(name) => api.namespace(name.as_bytes()),
+    }
+}
+
+/// The token of `Authorization: Bearer TOKEN`.
+pub fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
+    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+}
+
+/// What a body is said to be, as far as it decides who reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaType {
+    /// gRPC, with whatever message format.
+    Grpc,
+    /// gRPC in a browser's wrapping.
+    GrpcWeb,
+    /// Anything else, or nothing: taken as JSON, so that `curl -d` needs no header.
+    Other,
+}
+
+impl MediaType {
+    /// Reads the content type.
+    pub fn of(headers: &HeaderMap) -> MediaType {
+        let rest = headers
+            .get(header::CONTENT_TYPE)
+            .and_then(|value| value.as_bytes().strip_prefix(b"application/grpc"));
+        match rest {
+            Some([] | [b'+' | b';', ..]) => MediaType::Grpc,
+            Some(rest) if rest.starts_with(b"-web") => MediaType::GrpcWeb,
+            _ => MediaType::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn with(name: &'static str, value: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_static(value))])
+    }
+
+    #[test]
+    fn a_bearer_token_is_found_whatever_the_case_of_its_scheme() {
+        let cases = [
+            ("Bearer secret", Some("secret")),
+            ("bearer secret", Some("secret")),
+            ("Bearer  secret ", Some("secret")),
+            ("Bearer ", Some("")),
+            ("Bearer", None),
+            ("Basic c2VjcmV0", None),
+            ("secret", None),
+        ];
+        for (value, token) in cases {
+            assert_eq!(bearer(&with("authorization", value)), token.map(str::as_bytes), "{value:?}");
+        }
+        assert_eq!(bearer(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn the_content_type_tells_grpc_from_the_rest() {
+        let cases = [
+            ("application/grpc", MediaType::Grpc),
+            ("application/grpc+proto", MediaType::Grpc),
+            ("application/grpc;charset=utf-8", MediaType::Grpc),
+            ("application/grpc-web", MediaType::GrpcWeb),
+            ("application/grpc-web-text+proto", MediaType::GrpcWeb),
+            ("application/grpcfoo", MediaType::Other),
+            ("application/json", MediaType::Other),
+            ("application/x-www-form-urlencoded", MediaType::Other),
+        ];
+        for (value, media_type) in cases {
+            assert_eq!(MediaType::of(&with("content-type", value)), media_type, "{value}");
+        }
+        assert_eq!(MediaType::of(&HeaderMap::new()), MediaType::Other);
+    }
+}

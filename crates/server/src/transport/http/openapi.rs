@@ -1,0 +1,5 @@
+//! The OpenAPI document, written by hand beside the code it describes. Its tests hold it to the table of paths and
+//! to the fields that are parsed and sent.
+
+/// OpenAPI 3.1, as `GET /openapi.json` serves it.
+pub const DOCUMENT: &str = include_str!("openapi.json");

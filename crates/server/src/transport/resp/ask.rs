@@ -1,0 +1,144 @@
+//! `THROTTLE` and its family, and `CL.THROTTLE`.
+
+use tidegate_core::{Decision, cell};
+
+use super::commands::Invocation;
+use super::parse::{Args, integer};
+use crate::api::{Api, Call, Refusal};
+
+/// `THROTTLE key [max_burst count_per_period period [quantity]]`
+#[inline]
+pub fn throttle(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    match read(args) {
+        Ok(request) => {
+            let result = call.batch.throttle(call.session.namespace, &request);
+            answer(call, result);
+        }
+        Err(wrong) => wrong.answer(call, args),
+    }
+}
+
+/// `THROTTLE.PEEK key [max_burst count_per_period period [quantity]]`
+pub fn peek(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    match read(args) {
+        Ok(request) => {
+            let result = call.batch.peek(call.session.namespace, &request);
+            answer(call, result);
+        }
+        Err(wrong) => wrong.answer(call, args),
+    }
+}
+
+#[inline]
+fn answer(call: &mut Invocation<'_, '_>, result: Result<Decision, Refusal>) {
+    match result {
+        Ok(decision) => call.reply.five(numbers(&decision)),
+        Err(refusal) => call.reply.error(&format!("ERR {refusal}")),
+    }
+}
+
+#[inline]
+fn numbers(decision: &Decision) -> [i64; 5] {
+    let saturate = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    [
+        i64::from(decision.allowed),
+        saturate(decision.limit),
+        saturate(decision.remaining),
+        decision.reset_after_s(),
+        decision.retry_after.seconds(),
+    ]
+}
+
+/// Why arguments are no call.
+enum Wrong {
+    Arity,
+    Number(&'static str),
+}
+
+impl Wrong {
+    fn answer(self, call: &mut Invocation<'_, '_>, args: &Args<'_>) {
+        call.batch.refuse();
+        match self {
+            Wrong::Arity => {
+                let name = String::from_utf8_lossy(&args[0]).to_ascii_lowercase();
+                call.reply.error(&format!("ERR wrong number of arguments for '{name}' command"));
+            }
+            Wrong::Number(name) => {
+                let hint = "it is a whole number: THROTTLE key max_burst count_per_period period [quantity]";
+                call.reply.error(&format!("ERR invalid {name}; {hint}"));
+            }
+        }
+    }
+}
+
+#[inline]
+fn read<'a>(args: &'a Args<'_>) -> Result<Call<'a>, Wrong> {
+    let number = |at: usize, name| match args.get(at) {
+        Some(text) => integer(text).map(Some).ok_or(Wrong::Number(name)),
+        None => Ok(None),
+    };
+    // The key alone, for the default limit, or all of a limit.
+    if !matches!(args.len(), 2 | 5 | 6) {
+        return Err(Wrong::Arity);
+    }
+    Ok(Call {
+        key: &args[1],
+        max_burst: number(2, "max_burst")?,
+        count_per_period: number(3, "count_per_period")?,
+        period: number(4, "period")?,
+        quantity: number(5, "quantity")?,
+    })
+}
+
+/// `CL.THROTTLE key max_burst count_per_period period [quantity]`, with redis-cell's own errors.
+pub fn cell(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    let parsed = match read_cell(args) {
+        Ok(parsed) => parsed,
+        Err(why) => {
+            call.batch.refuse();
+            return call.reply.error(&format!("Cell error: Store error: {why}"));
+        }
+    };
+    match call.batch.cell(call.session.namespace, &args[1], &parsed) {
+        Ok(Ok(reply)) => {
+            let limited = i64::from(reply.limited);
+            call.reply.five([limited, reply.limit, reply.remaining, reply.retry_after_s, reply.reset_after_s]);
+        }
+        Ok(Err(error)) => call.reply.error(&format!("Cell error: Store error: {error}")),
+        Err(refusal) => call.reply.error(&format!("ERR {refusal}")),
+    }
+}
+
+fn read_cell(args: &Args<'_>) -> Result<cell::Args, String> {
+    if !matches!(args.len(), 5 | 6) {
+        return Err("Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]".to_owned());
+    }
+    let number = |at: usize| {
+        let wrong = || format!("Couldn't parse as integer: {}", String::from_utf8_lossy(&args[at]));
+        integer(&args[at]).ok_or_else(wrong)
+    };
+    Ok(cell::Args {
+        max_burst: number(2)?,
+        count: number(3)?,
+        period_s: number(4)?,
+        quantity: if args.len() == 6 { number(5)? } else { 1 },
+    })
+}
+
+/// `THROTTLE.RESET key [key ...]`
+pub fn reset(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    let mut forgotten = 0;
+    for key in &args[1..] {
+        match call.batch.reset(call.session.namespace, key) {
+            Ok(held) => forgotten += i64::from(held),
+            Err(refusal) => return call.reply.error(&format!("ERR {refusal}")),
+        }
+    }
+    call.reply.integer(forgotten);
+}
+
+/// `THROTTLE.CLEAR`
+pub fn clear(call: &mut Invocation<'_, '_>, _: &Api, _: &Args<'_>) {
+    let cleared = call.batch.clear(call.session.namespace);
+    call.reply.integer(i64::try_from(cleared).unwrap_or(i64::MAX));
+}

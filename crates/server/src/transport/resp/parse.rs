@@ -1,0 +1,219 @@
+//! Requests: arrays of bulk strings, or a line of words.
+//!
+//! The parser looks at whole requests only and keeps nothing between calls: what has not arrived whole is
+//! looked at again when more has come, which costs a step per argument, not per byte.
+
+use std::borrow::Cow;
+
+use super::inline;
+
+/// Arguments of a request. More than [`MAX_ARGS`] are refused.
+pub type Args<'a> = Vec<Cow<'a, [u8]>>;
+
+/// The most arguments in one request.
+pub const MAX_ARGS: usize = 1024;
+
+/// What stands at the start of the input.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// A whole request, now in the arguments, of this many bytes.
+    Request(usize),
+    /// The beginning of one.
+    Partial,
+    /// Something that is no request. The connection cannot find its way back.
+    Broken(&'static str),
+}
+
+/// Reads one request into `args`, which are replaced.
+pub fn parse<'a>(input: &'a [u8], args: &mut Args<'a>) -> Parsed {
+    args.clear();
+    match input.first() {
+        None => Parsed::Partial,
+        Some(b'*') => {
+            let mut reader = Reader { input, at: 0 };
+            match reader.array(args) {
+                Ok(()) => Parsed::Request(reader.at),
+                Err(Stop::Partial) => Parsed::Partial,
+                Err(Stop::Broken(why)) => Parsed::Broken(why),
+            }
+        }
+        Some(_) => line(input, args),
+    }
+}
+
+/// A line longer than this without an end is not a line that somebody typed.
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+fn line<'a>(input: &'a [u8], args: &mut Args<'a>) -> Parsed {
+    let Some(end) = memchr::memchr(b'\n', input) else {
+        return if input.len() > MAX_LINE_BYTES { Parsed::Broken("too big inline request") } else { Parsed::Partial };
+    };
+    let text = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
+    match inline::words(text, args) {
+        true => Parsed::Request(end + 1),
+        false => Parsed::Broken("unbalanced quotes in request"),
+    }
+}
+
+enum Stop {
+    Partial,
+    Broken(&'static str),
+}
+
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn array(&mut self, args: &mut Args<'a>) -> Result<(), Stop> {
+        self.at += 1;
+        let count = self.number()?;
+        if count > MAX_ARGS as i64 {
+            return Err(Stop::Broken("invalid multibulk length"));
+        }
+        for _ in 0..count {
+            args.push(Cow::Borrowed(self.argument()?));
+        }
+        Ok(())
+    }
+
+    fn argument(&mut self) -> Result<&'a [u8], Stop> {
+        let kind = *self.input.get(self.at).ok_or(Stop::Partial)?;
+        self.at += 1;
+        match kind {
+            b'$' => {
+                let len = usize::try_from(self.number()?).map_err(|_| Stop::Broken("invalid bulk length"))?;
+                let start = self.at;
+                let end = start.checked_add(len).ok_or(Stop::Broken("invalid bulk length"))?;
+                match self.input.get(end..end + 2) {
+                    Some(b"\r\n") => self.at = end + 2,
+                    Some(_) => return Err(Stop::Broken("expected a line end after a bulk string")),
+                    None => return Err(Stop::Partial),
+                }
+                Ok(&self.input[start..end])
+            }
+            // Some clients send numbers as numbers.
+            b':' => self.line(),
+            _ => Err(Stop::Broken("expected '$' or ':' before an argument")),
+        }
+    }
+
+    fn number(&mut self) -> Result<i64, Stop> {
+        let line = self.line()?;
+        integer(line).ok_or(Stop::Broken("invalid length"))
+    }
+
+    /// Up to the next line end. Lengths and numbers have at most 20 characters.
+    #[inline]
+    fn line(&mut self) -> Result<&'a [u8], Stop> {
+        let rest = &self.input[self.at..];
+        for (i, &byte) in rest.iter().take(22).enumerate() {
+            if byte == b'\r' {
+                match rest.get(i + 1) {
+                    Some(b'\n') => {
+                        self.at += i + 2;
+                        return Ok(&rest[..i]);
+                    }
+                    Some(_) => return Err(Stop::Broken("expected a line end")),
+                    None => return Err(Stop::Partial),
+                }
+            }
+        }
+        if rest.len() >= 22 { Err(Stop::Broken("invalid length")) } else { Err(Stop::Partial) }
+    }
+}
+
+/// A decimal integer, all of it, as Redis reads one.
+#[inline]
+pub fn integer(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first()? {
+        (b'-', digits) => (true, digits),
+        _ => (false, text),
+    };
+    if digits.is_empty() || digits.len() > 19 {
+        return None;
+    }
+    // 19 digits fit u64.
+    let mut value = 0u64;
+    for &byte in digits {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    match negative {
+        true => 0i64.checked_sub_unsigned(value),
+        false => i64::try_from(value).ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn check(input: &[u8], expected: Parsed, words: &[&[u8]]) {
+        let mut args = Args::new();
+        assert_eq!(parse(input, &mut args), expected, "{:?}", input.escape_ascii().to_string());
+        if matches!(expected, Parsed::Request(_)) {
+            assert_eq!(args.iter().map(|arg| arg.as_ref()).collect::<Vec<_>>(), words);
+        }
+    }
+
+    #[test]
+    fn requests() {
+        check(b"", Parsed::Partial, &[]);
+        check(b"*1\r\n$4\r\nPING\r\n", Parsed::Request(14), &[b"PING"]);
+        check(b"*2\r\n$4\r\nECHO\r\n:-12\r\nX", Parsed::Request(20), &[b"ECHO", b"-12"]);
+        check(b"*2\r\n$1\r\na\r\n$0\r\n\r\n", Parsed::Request(17), &[b"a", b""]);
+        check(b"*0\r\n", Parsed::Request(4), &[]);
+        check(b"*-1\r\n", Parsed::Request(5), &[]);
+        check(b"PING\r\n*1", Parsed::Request(6), &[b"PING"]);
+        check(b"  throttle  k 1 \n", Parsed::Request(17), &[b"throttle", b"k", b"1"]);
+        check(b"\r\n", Parsed::Request(2), &[]);
+        check(b"PI", Parsed::Partial, &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        check(b"*x\r\n", Parsed::Broken("invalid length"), &[]);
+        check(b"*1025\r\n", Parsed::Broken("invalid multibulk length"), &[]);
+        check(b"*1\r\n$-1\r\n", Parsed::Broken("invalid bulk length"), &[]);
+        check(b"*1\r\n+OK\r\n", Parsed::Broken("expected '$' or ':' before an argument"), &[]);
+        check(b"*1\r\n$1\r\nabc", Parsed::Broken("expected a line end after a bulk string"), &[]);
+        check(b"*1\r\n$99999999999999999999999", Parsed::Broken("invalid length"), &[]);
+        check(b"*1\r\n$9223372036854775807\r\n", Parsed::Partial, &[]);
+        check(b"GET \"a\r\n", Parsed::Broken("unbalanced quotes in request"), &[]);
+    }
+
+    #[test]
+    fn integers() {
+        assert_eq!(integer(b"9223372036854775807"), Some(i64::MAX));
+        assert_eq!(integer(b"-9223372036854775808"), Some(i64::MIN));
+        let wrong: [&[u8]; 8] = [b"", b"-", b"+1", b" 1", b"1 ", b"9223372036854775808", b"1e3", b"99999999999999999999"];
+        assert!(wrong.iter().all(|text| integer(text).is_none()));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_get_an_answer(input in prop::collection::vec(any::<u8>(), 0..200)) {
+            parse(&input, &mut Args::new());
+        }
+
+        #[test]
+        fn a_request_is_partial_until_its_last_byte(words in prop::collection::vec(".{0,12}", 1..6)) {
+            let mut input = format!("*{}\r\n", words.len()).into_bytes();
+            for word in &words {
+                input.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
+            }
+            for end in 0..input.len() {
+                prop_assert_eq!(parse(&input[..end], &mut Args::new()), Parsed::Partial);
+            }
+            let mut args = Args::new();
+            prop_assert_eq!(parse(&input, &mut args), Parsed::Request(input.len()));
+            prop_assert!(args.iter().zip(&words).all(|(arg, word)| arg.as_ref() == word.as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Replies, in RESP2 and RESP3.
+
+/// Which version of the protocol a connection speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// Without maps and nulls.
+    Resp2,
+    /// With them.
+    Resp3,
+}
+
+/// Writes replies for one version.
+pub struct Reply<'a> {
+    output: &'a mut Vec<u8>,
+    version: Version,
+}
+
+impl<'a> Reply<'a> {
+    /// Replies that go to `output`.
+    pub fn new(output: &'a mut Vec<u8>, version: Version) -> Reply<'a> {
+        Reply { output, version }
+    }
+
+    /// From now on another version.
+    pub fn speak(&mut self, version: Version) {
+        self.version = version;
+    }
+
+    /// `+OK` and its like.
+    pub fn simple(&mut self, text: &str) {
+        self.line(b'+', text.as_bytes());
+    }
+
+    /// An error. Line ends would break the protocol, so they become spaces.
+    pub fn error(&mut self, text: &str) {
+        self.output.push(b'-');
+        self.output.extend(text.bytes().map(|byte| if byte == b'\r' || byte == b'\n' { b' ' } else { byte }));
+        self.output.extend_from_slice(b"\r\n");
+    }
+
+    /// A number.
+    #[inline]
+    pub fn integer(&mut self, n: i64) {
+        self.number(b':', n);
+    }
+
+    /// Bytes.
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.number(b'$', bytes.len() as i64);
+        self.output.extend_from_slice(bytes);
+        self.output.extend_from_slice(b"\r\n");
+    }
+
+    /// Nothing.
+    pub fn null(&mut self) {
+        let null: &[u8] = match self.version {
+            Version::Resp2 => b"$-1\r\n",
+            Version::Resp3 => b"_\r\n",
+        };
+        self.output.extend_from_slice(null);
+    }
+
+    /// The head of an array of `len` replies.
+    pub fn array(&mut self, len: usize) {
+        self.number(b'*', len as i64);
+    }
+
+    /// The head of a map of `len` pairs; RESP2 has a flat array instead.
+    pub fn map(&mut self, len: usize) {
+        match self.version {
+            Version::Resp2 => self.array(2 * len),
+            Version::Resp3 => self.number(b'%', len as i64),
+        }
+    }
+
+    /// An array of five numbers: every decision.
+    #[inline]
+    pub fn five(&mut self, numbers: [i64; 5]) {
+        self.output.extend_from_slice(b"*5\r\n");
+        numbers.into_iter().for_each(|n| self.integer(n));
+    }
+
+    #[inline]
+    fn number(&mut self, kind: u8, n: i64) {
+        if let 0..=9 = n {
+            self.output.extend_from_slice(&[kind, b'0' + n as u8, b'\r', b'\n']);
+            return;
+        }
+        self.line(kind, itoa::Buffer::new().format(n).as_bytes());
+    }
+
+    #[inline]
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.output.push(kind);
+        self.output.extend_from_slice(text);
+        self.output.extend_from_slice(b"\r\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_versions() {
+        let write = |version| {
+            let mut output = Vec::new();
+            let mut reply = Reply::new(&mut output, version);
+            reply.map(1);
+            reply.bulk(b"k");
+            reply.null();
+            reply.five([1, -1, 10, 9, i64::MIN]);
+            reply.error("ERR two\r\nlines");
+            String::from_utf8(output).unwrap()
+        };
+        let rest = "*5\r\n:1\r\n:-1\r\n:10\r\n:9\r\n:-9223372036854775808\r\n-ERR two  lines\r\n";
+        assert_eq!(write(Version::Resp2), format!("*2\r\n$1\r\nk\r\n$-1\r\n{rest}"));
+        assert_eq!(write(Version::Resp3), format!("%1\r\n$1\r\nk\r\n_\r\n{rest}"));
+    }
+}

@@ -1,0 +1,167 @@
+//! What a connection says about itself, and what it is told in return.
+
+use super::commands::Invocation;
+use super::parse::{Args, integer};
+use super::reply::Version;
+use crate::api::{Api, Namespace};
+
+/// What a connection has said so far.
+pub struct Session {
+    /// The protocol it speaks.
+    pub version: Version,
+    /// Where its keys live.
+    pub namespace: Namespace,
+    /// Whether it has presented the token, or none is asked for.
+    pub authorized: bool,
+    /// Whether it has said goodbye.
+    pub over: bool,
+    id: u64,
+    name: Vec<u8>,
+}
+
+impl Session {
+    pub(super) fn new(api: &Api, id: u64) -> Session {
+        Session {
+            version: Version::Resp2,
+            namespace: api.default_namespace(),
+            authorized: !api.wants_token(),
+            over: false,
+            id,
+            name: Vec::new(),
+        }
+    }
+}
+
+/// `PING [message]`
+pub fn ping(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    match args.len() {
+        1 => call.reply.simple("PONG"),
+        2 => call.reply.bulk(&args[1]),
+        _ => call.reply.error("ERR wrong number of arguments for 'ping' command"),
+    }
+}
+
+/// `ECHO message`
+pub fn echo(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    call.reply.bulk(&args[1]);
+}
+
+/// `QUIT`
+pub fn quit(call: &mut Invocation<'_, '_>, _: &Api, _: &Args<'_>) {
+    call.session.over = true;
+    call.reply.simple("OK");
+}
+
+/// `RESET`
+pub fn reset(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
+    *call.session = Session::new(api, call.session.id);
+    call.reply.simple("RESET");
+}
+
+/// `SELECT namespace`. Redis numbers its databases, and every client selects 0 unless told otherwise.
+pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
+    let selected = match args[1].as_ref() {
+        b"0" => Ok(api.default_namespace()),
+        name => api.namespace(name),
+    };
+    match selected {
+        Ok(namespace) => {
+            call.session.namespace = namespace;
+            call.reply.simple("OK");
+        }
+        Err(refusal) => call.reply.error(&format!("ERR {refusal}")),
+    }
+}
+
+/// `AUTH [user] token`
+pub fn auth(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
+    if args.len() > 3 {
+        return call.reply.error("ERR wrong number of arguments for 'auth' command");
+    }
+    if present(call, api, &args[args.len() - 1]) {
+        call.reply.simple("OK");
+    }
+}
+
+/// Checks a token; answers if it is not accepted.
+fn present(call: &mut Invocation<'_, '_>, api: &Api, token: &[u8]) -> bool {
+    if !api.wants_token() {
+        call.reply.error("ERR AUTH called without any token configured; set auth_token on the server first");
+        return false;
+    }
+    call.session.authorized = api.authorize(Some(token)).is_ok();
+    if !call.session.authorized {
+        call.reply.error("WRONGPASS invalid username-password pair or user is disabled.");
+    }
+    call.session.authorized
+}
+
+/// `HELLO [2|3 [AUTH user token] [SETNAME name]]`
+pub fn hello(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
+    let version = match args.get(1).map(|version| integer(version)) {
+        None => call.session.version,
+        Some(Some(2)) => Version::Resp2,
+        Some(Some(3)) => Version::Resp3,
+        Some(_) => return call.reply.error("NOPROTO unsupported protocol version"),
+    };
+    let mut rest = args.get(2..).unwrap_or_default();
+    while let Some(option) = rest.first() {
+        rest = match (option.to_ascii_uppercase().as_slice(), rest) {
+            (b"AUTH", [_, _, token, rest @ ..]) => match present(call, api, token) {
+                true => rest,
+                false => return,
+            },
+            (b"SETNAME", [_, name, rest @ ..]) => {
+                call.session.name = name.to_vec();
+                rest
+            }
+            _ => return call.reply.error("ERR syntax error in HELLO; HELLO [2|3 [AUTH user token] [SETNAME name]]"),
+        };
+    }
+    if !call.session.authorized {
+        return call.reply.error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time");
+    }
+    call.session.version = version;
+    call.reply.speak(version);
+    greet(call);
+}
+
+fn greet(call: &mut Invocation<'_, '_>) {
+    call.reply.map(7);
+    for (name, value) in [("server", "tidegate"), ("version", env!("CARGO_PKG_VERSION"))] {
+        call.reply.bulk(name.as_bytes());
+        call.reply.bulk(value.as_bytes());
+    }
+    call.reply.bulk(b"proto");
+    call.reply.integer(if call.session.version == Version::Resp3 { 3 } else { 2 });
+    call.reply.bulk(b"id");
+    call.reply.integer(call.session.id as i64);
+    for (name, value) in [("mode", "standalone"), ("role", "master")] {
+        call.reply.bulk(name.as_bytes());
+        call.reply.bulk(value.as_bytes());
+    }
+    call.reply.bulk(b"modules");
+    call.reply.array(0);
+}
+
+/// `CLIENT ...`: what libraries send when they connect.
+pub fn client(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+    let session = &mut *call.session;
+    match (args[1].to_ascii_uppercase().as_slice(), args.len()) {
+        (b"ID", 2) => call.reply.integer(session.id as i64),
+        (b"GETNAME", 2) if session.name.is_empty() => call.reply.null(),
+        (b"GETNAME", 2) => call.reply.bulk(&session.name),
+        (b"SETNAME", 3) => {
+            session.name = args[2].to_vec();
+            call.reply.simple("OK");
+        }
+        (b"SETINFO", 4) | (b"NO-EVICT" | b"NO-TOUCH", 3) => call.reply.simple("OK"),
+        (b"REPLY", 3) if args[2].eq_ignore_ascii_case(b"on") => call.reply.simple("OK"),
+        (b"INFO" | b"LIST", _) => {
+            let name = String::from_utf8_lossy(&session.name).into_owned();
+            let version = if session.version == Version::Resp3 { 3 } else { 2 };
+            call.reply.bulk(format!("id={} name={name} resp={version}\n", session.id).as_bytes());
+        }
+        _ => call.reply.error("ERR unknown subcommand or wrong number of arguments for 'client'; HELP lists the commands"),
+    }
+}

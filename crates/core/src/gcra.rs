@@ -16,7 +16,7 @@ use crate::{NANOS_PER_S, Nanos};
 /// The theoretical arrival time of a key: when its bucket will be full again.
 ///
 /// `Tat::default()` is the past, and so equal to a key that was never seen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tat {
     /// Whole nanoseconds.
     pub ns: Nanos,
@@ -58,23 +58,26 @@ impl Decision {
 /// Decides a call of `quantity` tokens. The second value is the state to store, if it changed.
 ///
 /// A quantity of 0 takes nothing, so it passes and changes nothing: a look at the key.
+///
+/// Inlined, so that whoever asks for `allowed` alone does not pay for the divisions behind the rest.
+#[inline(always)]
 pub fn take(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Option<Tat>) {
-    let scale = Scale::of(limit);
-    let level = scale.level(tat, now);
-    let capacity = scale.capacity;
+    let tat = current(tat, limit, now);
+    let level = level(tat, limit, now);
     if quantity == 0 {
-        return (scale.decision(level, now, Wait::Now), None);
+        return (decision(tat, limit, now, Wait::Now), None);
     }
     if quantity > limit.burst() {
-        return (scale.decision(level, now, Wait::Never), None);
+        return (decision(tat, limit, now, Wait::Never), None);
     }
-    let after = level + u128::from(quantity) * scale.token;
-    if after <= capacity {
-        let tat = scale.tat(after, now);
-        return (scale.decision(after, now, Wait::Now), Some(tat));
+    let after = level + u128::from(quantity) * limit.scale().token;
+    if after <= capacity(limit) {
+        let tat = if quantity == 1 { step(tat, limit) } else { at_level(after, limit, now) };
+        return (decision(tat, limit, now, Wait::Now), Some(tat));
     }
-    let short = div_ceil(after - capacity, scale.nano);
-    (scale.decision(level, now, Wait::Ns(saturate(short))), None)
+    let short = div_rem(after - capacity(limit), limit);
+    let wait = short.0.saturating_add(u64::from(short.1 > 0));
+    (decision(tat, limit, now, Wait::Ns(wait)), None)
 }
 
 /// What [`take`] would answer, without taking: `remaining` is what is there now.
@@ -86,96 +89,79 @@ pub fn peek(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Decision {
 
 /// Gives `quantity` tokens back, up to a full bucket.
 pub fn refund(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Tat {
-    let scale = Scale::of(limit);
-    let back = u128::from(quantity).saturating_mul(scale.token);
-    scale.tat(scale.level(tat, now).saturating_sub(back), now)
+    let level = level(current(tat, limit, now), limit, now);
+    let back = u128::from(quantity).saturating_mul(limit.scale().token);
+    at_level(level.saturating_sub(back), limit, now)
 }
 
-/// A limit in the units of the arithmetic: 1 ns weighs `nano`, one token weighs `token`.
-struct Scale {
-    burst: u64,
-    nano: u128,
-    token: u128,
-    capacity: u128,
-}
-
-impl Scale {
-    #[inline]
-    fn of(limit: &Limit) -> Scale {
-        let (nano, token) = match u32::try_from(limit.count()) {
-            Ok(count) => (u128::from(count), limit.period_ns()),
-            Err(_) => narrow(limit),
-        };
-        // At most HORIZON x count for every limit there is: see `Limit::new`.
-        Scale { burst: limit.burst(), nano, token, capacity: u128::from(limit.burst()) * token }
-    }
-
-    /// What is taken out of the bucket at `now`.
-    #[inline]
-    fn level(&self, tat: Tat, now: Nanos) -> u128 {
-        let ahead = u128::from(tat.ns.saturating_sub(now)) * self.nano;
-        let rem = u128::from(tat.rem);
-        match tat.ns < now {
-            true => 0,
-            // A remainder left by a limit with a larger count: round it up.
-            false => ahead + rem.min(self.nano),
-        }
-    }
-
-    #[inline]
-    fn tat(&self, level: u128, now: Nanos) -> Tat {
-        let (ns, rem) = div_rem(level, self.nano);
-        Tat { ns: now.saturating_add(saturate(ns)), rem: rem as u32 }
-    }
-
-    #[inline]
-    fn decision(&self, level: u128, now: Nanos, retry_after: Wait) -> Decision {
-        let Tat { ns, rem } = self.tat(level, now);
-        Decision {
-            allowed: retry_after == Wait::Now,
-            limit: self.burst,
-            remaining: saturate(div_rem(self.capacity.saturating_sub(level), self.token).0),
-            reset_after_ns: (ns - now).saturating_add(u64::from(rem > 0)),
-            retry_after,
-        }
+/// The arrival time as it stands: not in the past, and with a remainder that this limit knows.
+#[inline]
+fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
+    if tat.ns < now {
+        Tat { ns: now, rem: 0 }
+    } else if tat.rem >= limit.scale().nano {
+        // Left by a limit with a larger count: round it up.
+        Tat { ns: tat.ns.saturating_add(1), rem: 0 }
+    } else {
+        tat
     }
 }
 
-/// A count above 32 bits, brought below: exactly if the fraction reduces (5,000,000,000 a second is 5 per
-/// nanosecond), else rounded so that a token weighs more, by less than one part in 2^31.
-#[cold]
-fn narrow(limit: &Limit) -> (u128, u128) {
-    let (count, period) = (u128::from(limit.count()), limit.period_ns());
-    let divisor = gcd(count, period);
-    let (count, period) = (count / divisor, period / divisor);
-    let shift = (128 - count.leading_zeros()).saturating_sub(32);
-    let up = (1u128 << shift) - 1;
-    (count >> shift, (period + up) >> shift)
+/// What is taken out of the bucket.
+#[inline]
+fn level(tat: Tat, limit: &Limit, now: Nanos) -> u128 {
+    u128::from(tat.ns - now) * u128::from(limit.scale().nano) + u128::from(tat.rem)
 }
 
-fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
+/// What the bucket holds: at most HORIZON x count for every limit there is, see `Limit::new`.
+#[inline]
+fn capacity(limit: &Limit) -> u128 {
+    u128::from(limit.burst()) * limit.scale().token
+}
+
+/// One token later: [`at_level`] without its division.
+#[inline]
+fn step(tat: Tat, limit: &Limit) -> Tat {
+    let scale = limit.scale();
+    let rem = u64::from(tat.rem) + u64::from(scale.step.rem);
+    let carry = rem >= u64::from(scale.nano);
+    let rem = if carry { rem - u64::from(scale.nano) } else { rem };
+    Tat { ns: tat.ns.saturating_add(scale.step.ns).saturating_add(u64::from(carry)), rem: rem as u32 }
+}
+
+#[inline]
+fn at_level(level: u128, limit: &Limit, now: Nanos) -> Tat {
+    let (ns, rem) = div_rem(level, limit);
+    Tat { ns: now.saturating_add(ns), rem }
+}
+
+#[inline]
+fn decision(tat: Tat, limit: &Limit, now: Nanos, retry_after: Wait) -> Decision {
+    let left = capacity(limit).saturating_sub(level(tat, limit, now));
+    Decision {
+        allowed: retry_after == Wait::Now,
+        limit: limit.burst(),
+        remaining: narrow_div(left, limit.scale().token),
+        reset_after_ns: (tat.ns - now).saturating_add(u64::from(tat.rem > 0)),
+        retry_after,
     }
-    a
+}
+
+/// Whole nanoseconds of a level, and what is left over.
+#[inline]
+fn div_rem(level: u128, limit: &Limit) -> (u64, u32) {
+    let nano = u128::from(limit.scale().nano);
+    let ns = narrow_div(level, nano);
+    // A quotient that did not fit leaves no remainder worth keeping.
+    let rem = level.wrapping_sub(u128::from(ns).wrapping_mul(nano));
+    (ns, u32::try_from(rem).unwrap_or(0))
 }
 
 /// 128-bit division is several times dearer than 64-bit, and nearly every limit fits 64.
 #[inline]
-fn div_rem(a: u128, b: u128) -> (u128, u128) {
+fn narrow_div(a: u128, b: u128) -> u64 {
     match (u64::try_from(a), u64::try_from(b)) {
-        (Ok(a), Ok(b)) => (u128::from(a / b), u128::from(a % b)),
-        _ => (a / b, a % b),
+        (Ok(a), Ok(b)) => a / b,
+        _ => u64::try_from(a / b).unwrap_or(u64::MAX),
     }
-}
-
-#[inline]
-fn div_ceil(a: u128, b: u128) -> u128 {
-    let (quotient, rem) = div_rem(a, b);
-    quotient + u128::from(rem > 0)
-}
-
-#[inline]
-fn saturate(n: u128) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -5,6 +5,7 @@
 //! for every one of them.
 
 use crate::NANOS_PER_S;
+use crate::gcra::Tat;
 
 /// The longest time a limit may take to refill from empty: 2^62 ns, 146 years.
 ///
@@ -19,6 +20,50 @@ pub struct Limit {
     burst: u64,
     count: u64,
     period_ns: u128,
+    scale: Scale,
+}
+
+/// A limit in the units of GCRA's arithmetic, worked out once: a nanosecond weighs `nano`, a token weighs
+/// `token`, and a token takes `step`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Scale {
+    pub nano: u32,
+    pub token: u128,
+    pub step: Tat,
+}
+
+impl Scale {
+    #[inline]
+    fn new(count: u64, period_ns: u128) -> Scale {
+        let (nano, token) = match u32::try_from(count) {
+            Ok(nano) => (nano, period_ns),
+            Err(_) => narrow(count, period_ns),
+        };
+        let step = match u64::try_from(token) {
+            Ok(token) => Tat { ns: token / u64::from(nano), rem: (token % u64::from(nano)) as u32 },
+            // Above 64 bits of nanoseconds only with a count that brings the quotient below them.
+            Err(_) => Tat { ns: (token / u128::from(nano)) as u64, rem: (token % u128::from(nano)) as u32 },
+        };
+        Scale { nano, token, step }
+    }
+}
+
+/// A count above 32 bits, brought below: exactly if the fraction reduces (5,000,000,000 a second is 5 per
+/// nanosecond), else rounded so that a token weighs more, by less than one part in 2^31.
+#[cold]
+fn narrow(count: u64, period_ns: u128) -> (u32, u128) {
+    let divisor = gcd(u128::from(count), period_ns);
+    let (count, period) = (u128::from(count) / divisor, period_ns / divisor);
+    let shift = (128 - count.leading_zeros()).saturating_sub(32);
+    let up = (1u128 << shift) - 1;
+    ((count >> shift) as u32, (period + up) >> shift)
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// Why parameters make no limit. The message names the parameter as the caller does.
@@ -57,6 +102,7 @@ pub struct Parts {
 
 impl Limit {
     /// A limit out of its parts.
+    #[inline]
     pub fn new(parts: Parts) -> Result<Limit, InvalidLimit> {
         let Parts { burst, count, period_ns } = parts;
         if burst == 0 {
@@ -69,10 +115,16 @@ impl Limit {
             return Err(InvalidLimit::Period);
         }
         let horizon = u128::from(HORIZON_NS);
-        match u128::from(burst).checked_mul(period_ns) {
-            Some(span) if span <= horizon * u128::from(count) => Ok(Limit { burst, count, period_ns }),
-            _ => Ok(Limit { burst, count: burst, period_ns: horizon }),
-        }
+        let (count, period_ns) = match u128::from(burst).checked_mul(period_ns) {
+            Some(span) if span <= horizon * u128::from(count) => (count, period_ns),
+            _ => (burst, horizon),
+        };
+        Ok(Limit { burst, count, period_ns, scale: Scale::new(count, period_ns) })
+    }
+
+    #[inline]
+    pub(crate) fn scale(&self) -> &Scale {
+        &self.scale
     }
 
     /// `count` tokens per second, and as many at once.

@@ -3,9 +3,7 @@
 //! The hash is secret (SipHash-1-3 under a random key), so nobody outside can choose two keys that collide;
 //! by chance, two of 10 million keys of a namespace do so with a probability of 6 in 10^16.
 
-use std::hash::Hasher;
-
-use siphasher::sip128::{Hasher128, SipHasher13};
+use siphasher::sip128::SipHasher13;
 
 /// The identity of a key inside the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,10 +20,15 @@ impl KeyHash {
         (self.0 >> 64) as u64
     }
 
-    /// One byte that tells the keys of a page apart. None of its bits take part in the place.
+    /// Two bytes that take no part in the place, for use inside a page.
     #[inline]
-    pub(crate) fn tag(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         (self.0 >> 32) as u8
+    }
+
+    #[inline]
+    pub(crate) fn second_byte(self) -> u8 {
+        (self.0 >> 40) as u8
     }
 
     #[inline]
@@ -59,8 +62,6 @@ impl KeyHasher {
 
     #[inline]
     fn sip128(&self, bytes: &[u8]) -> u128 {
-        let mut sip = self.sip;
-        sip.write(bytes);
-        sip.finish128().as_u128()
+        self.sip.hash(bytes).as_u128()
     }
 }

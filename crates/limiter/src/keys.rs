@@ -1,7 +1,6 @@
 //! Inline keys, shared by all threads: the table behind one lock per shard.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
+use parking_lot::{Mutex, MutexGuard};
 use tidegate_core::{Decision, Limit, Nanos, Tat, cell, gcra};
 
 use crate::hash::{KeyHash, KeyHasher, NamespaceTag};
@@ -31,7 +30,10 @@ impl Default for KeysOptions {
 
 /// So many keys, at least, make a shard worth its lock.
 const MIN_SHARD_KEYS: usize = 4096;
-const MAX_SHARD_BITS: u32 = 8;
+
+/// Shards per core: few enough that a small table is small, enough that two threads seldom meet.
+const SHARDS_PER_CORE: usize = 8;
+const MAX_SHARDS: usize = 256;
 
 /// Changed keys looked up under one lock. A caller waits for no more than these, some 10 us.
 const SETTLE_AT_ONCE: usize = 256;
@@ -51,8 +53,7 @@ struct Padded(Mutex<Shard>);
 impl Padded {
     #[inline]
     fn lock(&self) -> MutexGuard<'_, Shard> {
-        // A decision cannot panic half way; if the process has other plans, the state is whole.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -61,7 +62,9 @@ impl Keys {
     pub fn new(options: KeysOptions) -> Keys {
         let secret = options.secret.unwrap_or_else(random_secret);
         let max_keys = options.max_keys.max(1);
-        let shard_bits = (max_keys / MIN_SHARD_KEYS).max(1).ilog2().min(MAX_SHARD_BITS) as u8;
+        let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+        let shards = (cores * SHARDS_PER_CORE).min(MAX_SHARDS).min(max_keys / MIN_SHARD_KEYS).max(1);
+        let shard_bits = shards.ilog2() as u8;
         let count = 1usize << shard_bits;
         let shard = |index| {
             // The bounds of the shards add up to the bound of the table.
@@ -100,7 +103,7 @@ impl Keys {
     }
 
     /// Takes `quantity` tokens if they are there.
-    #[inline]
+    #[inline(always)]
     pub fn take(&self, hash: KeyHash, limit: &Limit, quantity: u64, now: Nanos) -> Result<Decision, Full> {
         self.shard(hash).update(hash, now, |tat| gcra::take(tat, limit, quantity, now))
     }

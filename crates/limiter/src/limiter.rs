@@ -28,12 +28,13 @@ impl Limiter {
         Limiter { keys, namespace, buckets: Buckets::new(), clock: Clock::new() }
     }
 
+    #[inline]
     fn hash(&self, key: impl AsRef<[u8]>) -> KeyHash {
         self.keys.hash(self.namespace, key.as_ref())
     }
 
     /// May one more call of this key run now? Takes a token if so.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, key: impl AsRef<[u8]>, limit: &Limit) -> Decision {
         self.check_n(key, limit, 1)
     }
@@ -41,7 +42,7 @@ impl Limiter {
     /// Takes `n` tokens if they are all there; `n` above the burst can never pass, and 0 is a look.
     ///
     /// With [`WhenFull::Refuse`](crate::WhenFull) a new key that finds no room is denied, to try again in a second.
-    #[inline]
+    #[inline(always)]
     pub fn check_n(&self, key: impl AsRef<[u8]>, limit: &Limit, n: u64) -> Decision {
         let decision = self.keys.take(self.hash(key), limit, n, self.clock.now());
         decision.unwrap_or(Decision {

@@ -1,16 +1,22 @@
-//! A page: up to 140 keys in 4 KiB, in no order, found by scanning one byte each.
+//! A page: up to 140 keys in 4 KiB, found by one byte each.
 //!
-//! Everything about a key is in five parallel arrays, so that a search touches the tags (two or three cache
-//! lines) and then one entry. Pages never link to one another and never move a key they keep, except to fill
-//! a hole with the last one.
+//! A page is nine groups of 16 places. A key lives in the first free place from its home group on, and is
+//! looked for from there, 16 tags at a time: mostly one cache line of tags and one of the entry itself. A key
+//! never moves inside its page, and pages do not know of one another.
 
 use tidegate_core::{Nanos, Tat};
 
 use crate::hash::KeyHash;
 
-/// Keys in a page. With its counter the page is 4,080 bytes: one allocation of 4 KiB.
+/// Keys in a page, which with their tags is 4,066 bytes: one allocation of 4 KiB.
 pub const CAPACITY: usize = 140;
-const TAGS: usize = CAPACITY.next_multiple_of(16);
+const GROUP: usize = 16;
+const GROUPS: usize = CAPACITY.div_ceil(GROUP);
+
+/// The tag of a free place.
+const FREE: u8 = 0;
+/// The tag of the places that fill up the last group: no key has it, and none is ever put there.
+const NO_PLACE: u8 = 255;
 
 /// The top bit of a stored arrival time: changed since the last flush. An arrival time needs 63 bits until
 /// the year 2262, and moves with its entry, so the mark does too.
@@ -18,29 +24,33 @@ const CHANGED: u64 = 1 << 63;
 
 /// See the module.
 pub struct Page {
+    tags: [u8; GROUPS * GROUP],
     len: u16,
-    tags: [u8; TAGS],
-    high: [u64; CAPACITY],
-    low: [u64; CAPACITY],
-    tat_ns: [u64; CAPACITY],
-    tat_rem: [u32; CAPACITY],
+    entries: [Entry; CAPACITY],
 }
 
-/// One key and all that is known of it, on its way between pages.
-#[derive(Clone, Copy)]
+/// One key and all that is known of it, in 28 bytes.
+#[derive(Clone, Copy, Default)]
+#[repr(C, packed(4))]
 pub struct Entry {
-    pub hash: KeyHash,
+    high: u64,
+    low: u64,
     tat_ns: u64,
     tat_rem: u32,
 }
 
 impl Entry {
     pub fn new(hash: KeyHash, tat: Tat) -> Entry {
-        Entry { hash, tat_ns: tat.ns.min(!CHANGED), tat_rem: tat.rem }
+        let (high, low) = ((hash.0 >> 64) as u64, hash.0 as u64);
+        Entry { high, low, tat_ns: tat.ns.min(!CHANGED), tat_rem: tat.rem }
     }
 
     pub fn changed(self) -> Entry {
         Entry { tat_ns: self.tat_ns | CHANGED, ..self }
+    }
+
+    pub fn hash(&self) -> KeyHash {
+        KeyHash(u128::from(self.high) << 64 | u128::from(self.low))
     }
 
     pub fn tat(&self) -> Tat {
@@ -50,14 +60,9 @@ impl Entry {
 
 impl Page {
     pub fn new() -> Box<Page> {
-        Box::new(Page {
-            len: 0,
-            tags: [0; TAGS],
-            high: [0; CAPACITY],
-            low: [0; CAPACITY],
-            tat_ns: [0; CAPACITY],
-            tat_rem: [0; CAPACITY],
-        })
+        let mut tags = [FREE; GROUPS * GROUP];
+        tags[CAPACITY..].fill(NO_PLACE);
+        Box::new(Page { tags, len: 0, entries: [Entry::default(); CAPACITY] })
     }
 
     pub fn len(&self) -> usize {
@@ -68,91 +73,84 @@ impl Page {
         self.len() == CAPACITY
     }
 
-    /// The slot of a key.
-    #[inline]
+    /// The place of a key.
+    #[inline(always)]
     pub fn find(&self, hash: KeyHash) -> Option<usize> {
         let (high, low) = ((hash.0 >> 64) as u64, hash.0 as u64);
-        let tag = hash.tag();
-        let len = self.len();
-        let mut base = 0;
-        while base < len {
-            let mut matches = equal_bytes(&self.tags, base, tag);
+        self.search(hash, tag(hash), |slot| {
+            let entry = &self.entries[slot];
+            entry.low == low && entry.high == high
+        })
+    }
+
+    /// The first place with this tag that is the right one, from the key's home group on, round once.
+    #[inline(always)]
+    fn search(&self, hash: KeyHash, tag: u8, right: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut group = home(hash);
+        for _ in 0..GROUPS {
+            let mut matches = equal_bytes(&self.tags, group * GROUP, tag);
             while matches != 0 {
-                let slot = base + matches.trailing_zeros() as usize;
-                // Tags past the end are stale; their entries must not be believed.
-                if slot < len && self.low[slot] == low && self.high[slot] == high {
+                let slot = group * GROUP + matches.trailing_zeros() as usize;
+                if right(slot) {
                     return Some(slot);
                 }
                 matches &= matches - 1;
             }
-            base += 16;
+            group = if group + 1 == GROUPS { 0 } else { group + 1 };
         }
         None
     }
 
     #[inline]
     pub fn tat(&self, slot: usize) -> Tat {
-        Tat { ns: self.tat_ns[slot] & !CHANGED, rem: self.tat_rem[slot] }
+        self.entries[slot].tat()
     }
 
     /// Stores a new arrival time and marks it changed. True if it was not marked before.
     #[inline]
     pub fn set_tat(&mut self, slot: usize, tat: Tat) -> bool {
-        let fresh = self.tat_ns[slot] & CHANGED == 0;
-        self.tat_ns[slot] = tat.ns | CHANGED;
-        self.tat_rem[slot] = tat.rem;
+        let entry = &mut self.entries[slot];
+        let fresh = entry.tat_ns & CHANGED == 0;
+        entry.tat_ns = tat.ns | CHANGED;
+        entry.tat_rem = tat.rem;
         fresh
     }
 
     /// Takes the mark off.
     pub fn settle(&mut self, slot: usize) {
-        self.tat_ns[slot] &= !CHANGED;
+        self.entries[slot].tat_ns &= !CHANGED;
     }
 
-    pub fn entry(&self, slot: usize) -> Entry {
-        Entry { hash: self.hash(slot), tat_ns: self.tat_ns[slot], tat_rem: self.tat_rem[slot] }
+    fn slots(&self) -> impl Iterator<Item = usize> {
+        (0..CAPACITY).filter(|&slot| self.tags[slot] != FREE)
     }
 
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        (0..self.len()).map(|slot| self.entry(slot))
-    }
-
-    fn hash(&self, slot: usize) -> KeyHash {
-        KeyHash(u128::from(self.high[slot]) << 64 | u128::from(self.low[slot]))
+        self.slots().map(|slot| self.entries[slot])
     }
 
     /// Adds a key that is not there. False, and nothing done, if the page is full.
     #[must_use]
     pub fn push(&mut self, entry: Entry) -> bool {
-        if self.is_full() {
-            return false;
-        }
+        let hash = entry.hash();
+        let Some(slot) = self.search(hash, FREE, |_| true) else { return false };
+        self.tags[slot] = tag(hash);
+        self.entries[slot] = entry;
         self.len += 1;
-        self.put(self.len() - 1, entry);
         true
     }
 
-    fn put(&mut self, slot: usize, entry: Entry) {
-        self.tags[slot] = entry.hash.tag();
-        self.high[slot] = (entry.hash.0 >> 64) as u64;
-        self.low[slot] = entry.hash.0 as u64;
-        self.tat_ns[slot] = entry.tat_ns;
-        self.tat_rem[slot] = entry.tat_rem;
-    }
-
-    /// Takes a key out; the last one fills the hole.
+    /// Takes a key out.
     pub fn remove(&mut self, slot: usize) {
-        let last = self.len() - 1;
-        let entry = self.entry(last);
-        self.put(slot, entry);
+        self.tags[slot] = FREE;
         self.len -= 1;
     }
 
     /// Takes out every key that is not to be kept, and says how many went.
     pub fn retain(&mut self, mut keep: impl FnMut(Entry) -> bool) -> usize {
         let before = self.len();
-        for slot in (0..before).rev() {
-            if !keep(self.entry(slot)) {
+        for slot in 0..CAPACITY {
+            if self.tags[slot] != FREE && !keep(self.entries[slot]) {
                 self.remove(slot);
             }
         }
@@ -166,47 +164,55 @@ impl Page {
 
     /// The key closest to full: the one that loses least by being forgotten.
     pub fn soonest(&self) -> Option<usize> {
-        (0..self.len()).min_by_key(|&slot| self.tat_ns[slot] & !CHANGED)
+        self.slots().min_by_key(|&slot| self.entries[slot].tat())
     }
 
     pub fn clear(&mut self) {
+        self.tags[..CAPACITY].fill(FREE);
         self.len = 0;
     }
+}
+
+/// One byte that tells the keys of a group apart: 1 to 254.
+#[inline]
+fn tag(hash: KeyHash) -> u8 {
+    1 + ((u16::from(hash.byte()) * 254) >> 8) as u8
+}
+
+/// The group where a key is looked for first.
+#[inline]
+fn home(hash: KeyHash) -> usize {
+    (usize::from(hash.second_byte()) * GROUPS) >> 8
 }
 
 /// A bit for each of the 16 tags from `base` on that equals `tag`.
 #[cfg(target_arch = "x86_64")]
 #[inline]
-fn equal_bytes(tags: &[u8; TAGS], base: usize, tag: u8) -> u32 {
-    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_movemask_epi8, _mm_set_epi64x, _mm_set1_epi8};
-    let (low, high) = (word(tags, base), word(tags, base + 8));
-    // SAFETY: SSE2 is part of x86-64 itself, and these four touch no memory.
+fn equal_bytes(tags: &[u8; GROUPS * GROUP], base: usize, tag: u8) -> u32 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    let group: &[u8] = &tags[base..base + GROUP];
+    // SAFETY: SSE2 is part of x86-64 itself, and the load reads the 16 bytes of `group`, aligned or not.
     unsafe {
-        let block = _mm_set_epi64x(high as i64, low as i64);
-        _mm_movemask_epi8(_mm_cmpeq_epi8(block, _mm_set1_epi8(tag as i8))) as u32
+        let group = _mm_loadu_si128(group.as_ptr().cast());
+        _mm_movemask_epi8(_mm_cmpeq_epi8(group, _mm_set1_epi8(tag as i8))) as u32
     }
 }
 
 /// The same without vector instructions.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn equal_bytes(tags: &[u8; TAGS], base: usize, tag: u8) -> u32 {
-    (0..16).fold(0, |mask, i| mask | u32::from(tags[base + i] == tag) << i)
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn word(tags: &[u8; TAGS], at: usize) -> u64 {
-    let bytes: [u8; 8] = tags[at..at + 8].try_into().unwrap_or_default();
-    u64::from_le_bytes(bytes)
+fn equal_bytes(tags: &[u8; GROUPS * GROUP], base: usize, tag: u8) -> u32 {
+    let group = &tags[base..base + GROUP];
+    group.iter().enumerate().fold(0, |mask, (i, &byte)| mask | u32::from(byte == tag) << i)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// All of one tag and one home group.
     fn hash(n: u128) -> KeyHash {
-        KeyHash(n << 64 | n << 32)
+        KeyHash(n << 64 | 0x4242 << 32)
     }
 
     fn entry(n: u128) -> Entry {
@@ -220,22 +226,31 @@ mod tests {
     }
 
     #[test]
-    fn keys_with_one_tag_are_told_apart_and_stale_tags_are_not_believed() {
+    fn a_page_of_keys_with_one_tag_and_one_home_holds_them_all() {
         let mut page = Page::new();
         for n in 0..CAPACITY as u128 {
-            // The tag is the low byte of n: 0 and 256 share one.
-            assert!(page.push(entry(n * 256)));
+            assert!(page.push(entry(n)));
         }
-        assert!(!page.push(entry(7)));
+        assert!(page.is_full() && !page.push(entry(1000)));
         for n in 0..CAPACITY as u128 {
-            let slot = page.find(hash(n * 256)).unwrap();
-            assert_eq!(page.tat(slot).ns, n as u64 * 256);
+            let slot = page.find(hash(n)).unwrap();
+            assert_eq!(page.tat(slot).ns, n as u64);
         }
-        let slot = page.find(hash(256)).unwrap();
+        let slot = page.find(hash(99)).unwrap();
         page.remove(slot);
-        assert_eq!(page.find(hash(256)), None);
+        assert_eq!(page.find(hash(99)), None);
+        assert!(page.push(entry(1000)) && !page.push(entry(1001)));
         page.clear();
-        assert_eq!(page.find(hash(512)), None);
+        assert_eq!((page.find(hash(5)), page.len()), (None, 0));
+    }
+
+    #[test]
+    fn no_key_has_the_tag_of_a_free_place_or_of_none() {
+        for byte in 0..=255u128 {
+            let tag = tag(KeyHash(byte << 32));
+            assert!(tag != FREE && tag != NO_PLACE);
+            assert!(home(KeyHash(byte << 40)) < GROUPS);
+        }
     }
 
     #[test]
@@ -253,12 +268,16 @@ mod tests {
     fn the_changed_mark_is_reported_once_and_moves_with_its_key() {
         let mut page = Page::new();
         assert!(page.push(entry(1)) && page.push(entry(2)));
-        assert!(page.set_tat(1, Tat { ns: 5, rem: 3 }));
-        assert!(!page.set_tat(1, Tat { ns: 6, rem: 4 }));
-        page.remove(0);
-        assert_eq!(page.tat(0), Tat { ns: 6, rem: 4 });
-        assert!(!page.set_tat(0, Tat { ns: 7, rem: 0 }));
-        page.settle(0);
-        assert!(page.set_tat(0, Tat { ns: 8, rem: 0 }));
+        let slot = page.find(hash(2)).unwrap();
+        assert!(page.set_tat(slot, Tat { ns: 5, rem: 3 }));
+        assert!(!page.set_tat(slot, Tat { ns: 6, rem: 4 }));
+        let moved = page.entries().nth(1).unwrap();
+        let mut other = Page::new();
+        assert!(other.push(moved));
+        let slot = other.find(hash(2)).unwrap();
+        assert_eq!(other.tat(slot), Tat { ns: 6, rem: 4 });
+        assert!(!other.set_tat(slot, Tat { ns: 7, rem: 0 }));
+        other.settle(slot);
+        assert!(other.set_tat(slot, Tat { ns: 8, rem: 0 }));
     }
 }

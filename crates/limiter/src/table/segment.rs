@@ -124,7 +124,7 @@ impl Segment {
 
     /// Adds a key that is not there, if its page has room.
     pub fn push(&mut self, entry: Entry) -> bool {
-        self.page_mut(entry.hash).is_some_and(|page| page.push(entry))
+        self.page_mut(entry.hash()).is_some_and(|page| page.push(entry))
     }
 
     fn split(&mut self, entries: &[Entry]) -> Segment {
@@ -132,7 +132,7 @@ impl Segment {
         let mut upper = Segment::new(self.depth + 1);
         self.depth += 1;
         let (above, below): (Vec<Entry>, Vec<Entry>) =
-            entries.iter().partition(|entry| entry.hash.place() >> bit & 1 == 1);
+            entries.iter().partition(|entry| entry.hash().place() >> bit & 1 == 1);
         for (segment, entries) in [(self, &below), (&mut upper, &above)] {
             let fewest = (entries.len() / TARGET + 1).min(MAX_PAGES);
             let held = (fewest..=MAX_PAGES).any(|pages| segment.fill(pages, entries));

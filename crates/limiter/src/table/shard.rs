@@ -135,7 +135,7 @@ impl Shard {
     }
 
     /// Runs a decision on the key's state and stores what it leaves.
-    #[inline]
+    #[inline(always)]
     pub fn update<R>(
         &mut self,
         hash: KeyHash,
@@ -143,26 +143,28 @@ impl Shard {
         decide: impl FnOnce(Tat) -> (R, Option<Tat>),
     ) -> Result<R, Full> {
         let segment = self.segment_of(hash);
-        let page = self.segments[segment].page_mut(hash);
-        if let Some(page) = page
-            && let Some(slot) = page.find(hash)
-        {
-            let (result, tat) = decide(page.tat(slot));
-            if let Some(tat) = tat
-                && page.set_tat(slot, tat)
-                && let Some(changed) = &mut self.changed
-            {
-                changed.push(hash);
+        let mut place = self.segments[segment].page_mut(hash).and_then(|page| {
+            let slot = page.find(hash)?;
+            Some((page, slot))
+        });
+        // The one place where a decision is made, so that it is compiled into its caller.
+        let (result, tat) = decide(place.as_ref().map_or(Tat::default(), |(page, slot)| page.tat(*slot)));
+        match (tat, &mut place) {
+            (None, _) => Ok(result),
+            (Some(tat), Some((page, slot))) => {
+                if page.set_tat(*slot, tat)
+                    && let Some(changed) = &mut self.changed
+                {
+                    changed.push(hash);
+                }
+                Ok(result)
             }
-            return Ok(result);
-        }
-        let (result, tat) = decide(Tat::default());
-        match tat {
-            Some(tat) if !tat.is_past(now) => self.insert(hash, tat, now).map(|()| result),
-            _ => Ok(result),
+            (Some(tat), None) if tat.is_past(now) => Ok(result),
+            (Some(tat), None) => self.insert(hash, tat, now).map(|()| result),
         }
     }
 
+    #[inline(never)]
     fn insert(&mut self, hash: KeyHash, tat: Tat, now: Nanos) -> Result<(), Full> {
         self.inserts += 1;
         if self.inserts.is_multiple_of(INSERTS_PER_SWEEP) {
@@ -190,12 +192,12 @@ impl Shard {
 
     fn place(&mut self, entry: Entry, now: Nanos) {
         loop {
-            let index = self.segment_of(entry.hash);
+            let index = self.segment_of(entry.hash());
             if self.segments[index].push(entry) {
                 self.keys += 1;
                 return;
             }
-            self.grow(index, entry.hash, now);
+            self.grow(index, entry.hash(), now);
         }
     }
 
@@ -322,7 +324,7 @@ impl Shard {
     /// Reads out the live keys of a segment.
     pub fn read_segment(&self, index: usize, now: Nanos, mut read: impl FnMut(KeyHash, Tat)) {
         for entry in self.segments[index].entries().filter(|entry| !entry.tat().is_past(now)) {
-            read(entry.hash, entry.tat());
+            read(entry.hash(), entry.tat());
         }
     }
 
@@ -330,10 +332,10 @@ impl Shard {
     pub fn clear_segment(&mut self, index: usize, namespace: NamespaceTag, now: Nanos) -> u64 {
         let (mut live, changed) = (0, &mut self.changed);
         let mut keep = |entry: Entry| {
-            let keep = !entry.hash.is_in(namespace);
+            let keep = !entry.hash().is_in(namespace);
             if !keep {
                 live += u64::from(!entry.tat().is_past(now));
-                changed.iter_mut().for_each(|changed| changed.push(entry.hash));
+                changed.iter_mut().for_each(|changed| changed.push(entry.hash()));
             }
             keep
         };

@@ -180,14 +180,19 @@ impl Refusal {
     /// A parameter of a limit that is not positive.
     pub fn invalid_limit(parameter: Parameter, value: i64) -> Refusal {
         let message = format!("{} must be at least 1, not {value}", parameter.name());
-        let hint = "a limit is max_burst tokens at once and count_per_period tokens back every period seconds";
+        let hint =
+            "a limit is max_burst tokens at once and count_per_period tokens back every period seconds";
         Refusal::new(Code::InvalidLimit, message, hint)
     }
 
     /// A negative quantity.
     pub fn invalid_quantity(value: i64) -> Refusal {
         let message = format!("quantity must be 0 or more, not {value}");
-        Refusal::new(Code::InvalidQuantity, message, "leave it out to take 1, or send 0 to look without taking")
+        Refusal::new(
+            Code::InvalidQuantity,
+            message,
+            "leave it out to take 1, or send 0 to look without taking",
+        )
     }
 
     /// Parts of a limit are missing, or all of it and there is no default.
@@ -285,6 +290,8 @@ mod tests {
     fn codes_are_distinct_and_map_to_errors() {
         let names: std::collections::HashSet<_> = Code::ALL.iter().map(|code| code.as_str()).collect();
         assert_eq!(names.len(), Code::ALL.len());
-        assert!(Code::ALL.iter().all(|code| (400..600).contains(&code.http_status()) && code.grpc_code() > 0));
+        assert!(
+            Code::ALL.iter().all(|code| (400..600).contains(&code.http_status()) && code.grpc_code() > 0)
+        );
     }
 }

@@ -26,6 +26,10 @@ pub fn raise(config: &Config) {
     if let Some(files) = limit.current
         && files < largest + SPARE
     {
-        tracing::warn!(files, max_connections = largest, "fewer open files than connections: raise `ulimit -n`");
+        tracing::warn!(
+            files,
+            max_connections = largest,
+            "fewer open files than connections: raise `ulimit -n`"
+        );
     }
 }

@@ -64,7 +64,9 @@ impl Door {
         match self {
             Door::Http => (config.http.enabled, &config.http.address, config.http.max_connections),
             Door::Resp => (config.resp.enabled, &config.resp.address, config.resp.max_connections),
-            Door::Msgpack => (config.msgpack.enabled, &config.msgpack.address, config.msgpack.max_connections),
+            Door::Msgpack => {
+                (config.msgpack.enabled, &config.msgpack.address, config.msgpack.max_connections)
+            }
         }
     }
 }

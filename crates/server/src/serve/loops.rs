@@ -50,7 +50,8 @@ impl Loops {
         let (running, ended) = std::sync::mpsc::channel();
         let mut loops = Vec::new();
         for index in 0..count {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed())?;
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed())?;
             let (arrivals, receiver) = mpsc::unbounded_channel();
             let (config, api, stop, running) = (config.clone(), api.clone(), stop.clone(), running.clone());
             let thread = std::thread::Builder::new().name(format!("loop-{index}")).spawn(move || {

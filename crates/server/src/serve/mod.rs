@@ -59,7 +59,9 @@ impl Error {
         match self {
             Error::Bind { door, reason, .. } if reason.kind() == io::ErrorKind::AddrInUse => {
                 let flag = if *door == "http+grpc" { "http" } else { door };
-                format!("stop what listens there, or choose another address with --{flag} HOST:PORT (port 0 takes a free one)")
+                format!(
+                    "stop what listens there, or choose another address with --{flag} HOST:PORT (port 0 takes a free one)"
+                )
             }
             Error::Bind { .. } => "check the address: it must be one of this machine".to_owned(),
             Error::Store(error) => error.hint().to_owned(),

@@ -119,7 +119,8 @@ impl Writer {
         self.api.keys().drain_changes(|hash, tat| records.push(KeyRecord { hash: hash.0, tat }));
         let flushed = records.len() as u64;
         let mut chunks = self.records.chunks(CHUNK);
-        let appended = chunks.try_for_each(|chunk| self.store.append(chunk, now)).and_then(|()| self.store.sync());
+        let appended =
+            chunks.try_for_each(|chunk| self.store.append(chunk, now)).and_then(|()| self.store.sync());
         let metrics = &self.api.metrics().persistence;
         match appended {
             Ok(()) => {

@@ -21,7 +21,9 @@ pub fn render(metrics: &Metrics, keys: Stats) -> String {
 fn requests(page: &mut Page, metrics: &Metrics) {
     page.family("tidegate_requests_total", "counter", "Requests by transport and outcome.");
     for (name, door) in doors(metrics) {
-        for (outcome, counter) in [("allowed", &door.allowed), ("denied", &door.denied), ("refused", &door.refused)] {
+        for (outcome, counter) in
+            [("allowed", &door.allowed), ("denied", &door.denied), ("refused", &door.refused)]
+        {
             page.sample(&[("transport", name), ("outcome", outcome)], counter.get());
         }
     }
@@ -79,7 +81,12 @@ fn persistence(page: &mut Page, metrics: &Metrics) {
     let of = &metrics.persistence;
     page.single("tidegate_flushes_total", "counter", "Flushes of changed keys to disk.", of.flushes.get());
     page.single("tidegate_flushed_keys_total", "counter", "Keys written by flushes.", of.flushed_keys.get());
-    page.single("tidegate_flush_errors_total", "counter", "Flushes and snapshots that failed.", of.errors.get());
+    page.single(
+        "tidegate_flush_errors_total",
+        "counter",
+        "Flushes and snapshots that failed.",
+        of.errors.get(),
+    );
     page.single("tidegate_snapshots_total", "counter", "Snapshots written.", of.snapshots.get());
     page.single("tidegate_restored_keys", "gauge", "Keys restored at start.", of.restored_keys.get());
     let help = "Data files set aside at start because they could not be read.";

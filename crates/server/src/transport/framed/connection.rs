@@ -35,7 +35,9 @@ pub async fn serve<P: Protocol>(
             Next::Read => {
                 let event = poll_fn(|context| match connection.poll_read_turn(context) {
                     Poll::Ready(next) => Poll::Ready(next.map(Event::Turn)),
-                    Poll::Pending if connection.deadline.poll(context).is_ready() => Poll::Ready(Ok(Event::Late)),
+                    Poll::Pending if connection.deadline.poll(context).is_ready() => {
+                        Poll::Ready(Ok(Event::Late))
+                    }
                     Poll::Pending => stopped.as_mut().poll(context).map(|_| Ok(Event::Stop)),
                 });
                 match event.await? {

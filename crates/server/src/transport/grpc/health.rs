@@ -11,8 +11,7 @@ use tonic::{Request, Response, Status};
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse, health_server};
 
-use super::throttlecrab::rate_limiter_server;
-use super::v1::ask_server;
+use super::path;
 use crate::api::Api;
 
 /// How often a watched status is looked at.
@@ -23,11 +22,10 @@ pub struct Health {
     pub(super) api: Arc<Api>,
 }
 
-/// The services that have a health; the empty name is the server as a whole.
-const SERVICES: [&str; 3] = ["", rate_limiter_server::SERVICE_NAME, ask_server::SERVICE_NAME];
-
 fn status_of(service: &str, api: &Api) -> ServingStatus {
-    match (SERVICES.contains(&service), api.ready()) {
+    // The empty name is the server as a whole.
+    let known = service.is_empty() || path::SERVICES.contains(&service);
+    match (known, api.ready()) {
         (false, _) => ServingStatus::ServiceUnknown,
         (true, Ok(())) => ServingStatus::Serving,
         (true, Err(_)) => ServingStatus::NotServing,

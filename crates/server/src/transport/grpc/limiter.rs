@@ -1,34 +1,12 @@
-//! `throttlecrab.RateLimiter`: 32-bit fields, and answers that do not fit them saturate.
-
-use std::sync::Arc;
+//! The messages of `throttlecrab.RateLimiter` as calls and answers: 32-bit fields, and what does not fit saturates.
 
 use tidegate_core::Decision;
-use tonic::{Request, Response, Status};
 
-use super::throttlecrab::rate_limiter_server::RateLimiter;
 use super::throttlecrab::{ThrottleRequest, ThrottleResponse};
-use crate::api::{Api, Call, Transport};
-use crate::transport::http::namespace;
+use crate::api::Call;
 
-/// The service.
-pub struct Limiter {
-    pub(super) api: Arc<Api>,
-}
-
-#[tonic::async_trait]
-impl RateLimiter for Limiter {
-    async fn throttle(
-        &self,
-        request: Request<ThrottleRequest>,
-    ) -> Result<Response<ThrottleResponse>, Status> {
-        let mut api = self.api.begin(Transport::Grpc);
-        let namespace = namespace(&self.api, request.metadata().as_ref()).inspect_err(|_| api.refuse())?;
-        let decision = api.throttle(namespace, &call(request.get_ref()))?;
-        Ok(Response::new(response(&decision)))
-    }
-}
-
-fn call(request: &ThrottleRequest) -> Call<'_> {
+/// The call, as every transport makes it.
+pub fn call(request: &ThrottleRequest) -> Call<'_> {
     Call {
         key: request.key.as_bytes(),
         max_burst: request.max_burst.map(i64::from),
@@ -38,7 +16,8 @@ fn call(request: &ThrottleRequest) -> Call<'_> {
     }
 }
 
-fn response(decision: &Decision) -> ThrottleResponse {
+/// The answer, in the order of fields that throttlecrab has.
+pub fn response(decision: &Decision) -> ThrottleResponse {
     ThrottleResponse {
         allowed: decision.allowed,
         limit: saturate(decision.limit),

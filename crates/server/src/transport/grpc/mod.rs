@@ -1,27 +1,34 @@
 //! gRPC, on the port of the HTTP door.
 //!
-//! tonic's generated servers without its router or its transport: [`services`] picks the service by the path, and
-//! the HTTP door drives the connection. Each message becomes the same [`Call`](crate::api::Call) as on every other
+//! A unary call is read, decided and encoded here, straight on HTTP/2: tonic's generated servers were measured at a
+//! fifth more CPU per call, most of it for two 8 KiB buffers that a message of 40 bytes does not need. Streams,
+//! health and reflection are tonic's. Each message becomes the same [`Call`](crate::api::Call) as on every other
 //! transport.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`services`] | every service, and the way to it by path |
-//! | [`ask`] | `tidegate.v1.Ask` |
-//! | [`stream`] | its bidirectional stream |
-//! | [`limiter`] | `throttlecrab.RateLimiter`, for clients of throttlecrab |
-//! | [`health`] | `grpc.health.v1.Health` |
-//! | [`reflection`] | `grpc.reflection.v1` and `v1alpha` |
-//! | [`status`] | refusals as gRPC statuses |
-//! | [`v1`], [`throttlecrab`] | messages and servers, generated from `proto/` by `cargo xtask codegen` |
+//! | `path` | the table of methods |
+//! | `unary` | running a method: message in, message out |
+//! | `frame` | a message as it travels |
+//! | `ask` | the messages of `tidegate.v1.Ask` as calls and answers |
+//! | `limiter` | the same for `throttlecrab.RateLimiter` |
+//! | `stream` | `ThrottleStream` |
+//! | `health` | `grpc.health.v1.Health` |
+//! | `reflection` | `grpc.reflection.v1` and `v1alpha` |
+//! | `services` | what tonic serves, and the way to it |
+//! | `status` | refusals as gRPC statuses |
+//! | [`v1`], [`throttlecrab`] | the messages, generated from `proto/` by `cargo xtask codegen` |
 
 mod ask;
+mod frame;
 mod health;
 mod limiter;
+mod path;
 mod reflection;
 mod services;
 mod status;
 mod stream;
+mod unary;
 
 #[allow(missing_docs, clippy::all)]
 #[path = "generated/throttlecrab.rs"]
@@ -30,5 +37,6 @@ pub mod throttlecrab;
 #[path = "generated/tidegate.v1.rs"]
 pub mod v1;
 
-pub use services::Services;
-pub use status::{refused, trailers};
+pub use services::{Begun, Calling, Services};
+pub use status::trailers;
+pub use unary::Unary;

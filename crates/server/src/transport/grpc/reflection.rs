@@ -1,23 +1,17 @@
 //! Reflection: a client that has no .proto file asks for it here.
 
-use std::convert::Infallible;
-
-use http::{Request, Response};
+use http::Request;
 use hyper::body::Incoming;
-use tonic::body::Body;
-use tonic::codegen::{BoxFuture, Service};
+use tonic::codegen::Service;
 use tonic_reflection::server::Builder;
 
-/// The service that is stable.
-pub const V1: &str = "grpc.reflection.v1.ServerReflection";
-/// The one that older clients know.
-pub const V1ALPHA: &str = "grpc.reflection.v1alpha.ServerReflection";
+use super::services::Calling;
 
 /// Every message and service, out of `proto/`.
-const DESCRIPTOR: &[u8] = include_bytes!("generated/descriptor.bin");
+pub const DESCRIPTOR: &[u8] = include_bytes!("generated/descriptor.bin");
 
 /// tonic keeps the types of its reflection services to itself, hence the boxes; nobody reflects in a hurry.
-type Server = Box<dyn Fn(Request<Incoming>) -> BoxFuture<Response<Body>, Infallible>>;
+type Server = Box<dyn Fn(Request<Incoming>) -> Calling>;
 
 /// Both versions of the reflection service.
 pub struct Reflection {
@@ -36,13 +30,13 @@ impl Reflection {
         }
     }
 
-    /// Answers a call of [`V1`].
-    pub fn v1(&self, request: Request<Incoming>) -> BoxFuture<Response<Body>, Infallible> {
+    /// Answers a call of `grpc.reflection.v1.ServerReflection`.
+    pub fn v1(&self, request: Request<Incoming>) -> Calling {
         (self.v1)(request)
     }
 
-    /// Answers a call of [`V1ALPHA`].
-    pub fn v1alpha(&self, request: Request<Incoming>) -> BoxFuture<Response<Body>, Infallible> {
+    /// Answers a call of `grpc.reflection.v1alpha.ServerReflection`, which older clients know.
+    pub fn v1alpha(&self, request: Request<Incoming>) -> Calling {
         (self.v1alpha)(request)
     }
 }

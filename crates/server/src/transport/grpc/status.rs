@@ -2,7 +2,7 @@
 //!
 //! The message is what a person reads; the stable code travels beside it, as metadata, for programs.
 
-use http::{HeaderMap, Response};
+use http::HeaderMap;
 use tonic::Status;
 use tonic::metadata::{MetadataMap, MetadataValue};
 
@@ -24,11 +24,6 @@ impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Status {
         Status::from(&refusal)
     }
-}
-
-/// The whole response to a call that is refused before its service sees it.
-pub fn refused(refusal: &Refusal) -> Response<tonic::body::Body> {
-    Status::from(refusal).into_http()
 }
 
 /// The end of a call that is cut short.
@@ -55,6 +50,6 @@ mod tests {
     fn any_text_can_be_sent() {
         let refusal = Refusal::invalid_request("\u{0}\n\r% \u{e9}\u{1f980}", "\u{7f}");
         assert_eq!(trailers(&refusal)["grpc-status"], "3");
-        assert_eq!(refused(&refusal).headers()["tidegate-code"], "invalid_request");
+        assert_eq!(trailers(&refusal)["tidegate-code"], "invalid_request");
     }
 }

@@ -4,18 +4,51 @@
 //! allows. A client that does not take its results is not read from: at most [`MOST_AT_ONCE`] of them wait.
 
 use std::collections::VecDeque;
+use std::future::{Ready, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::Request;
+use hyper::body::Incoming;
 use tokio_stream::Stream;
-use tonic::{Status, Streaming};
+use tonic::server::{Grpc, StreamingService};
+use tonic::{Response, Status, Streaming};
+use tonic_prost::ProstCodec;
 
+use super::services::Calling;
 use super::v1::{ThrottleRequest, ThrottleResult};
 use crate::api::{Api, Namespace, Transport};
 
 /// Requests that are decided together.
 const MOST_AT_ONCE: usize = 256;
+
+/// The method, in one namespace.
+pub struct ThrottleStream {
+    pub(super) api: Arc<Api>,
+    pub(super) namespace: Namespace,
+}
+
+impl ThrottleStream {
+    /// Answers a call; no message of it may be larger than `max_bytes`.
+    pub fn call(self, request: Request<Incoming>, max_bytes: usize) -> Calling {
+        let codec = ProstCodec::<ThrottleResult, ThrottleRequest>::default();
+        let mut grpc = Grpc::new(codec).max_decoding_message_size(max_bytes);
+        Box::pin(async move { Ok(grpc.streaming(self, request).await) })
+    }
+}
+
+impl StreamingService<ThrottleRequest> for ThrottleStream {
+    type Response = ThrottleResult;
+    type ResponseStream = Results;
+    type Future = Ready<Result<Response<Results>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<Streaming<ThrottleRequest>>) -> Self::Future {
+        let (api, namespace) = (self.api.clone(), self.namespace);
+        let requests = request.into_inner();
+        ready(Ok(Response::new(Results { api, namespace, requests, decided: VecDeque::new(), end: None })))
+    }
+}
 
 /// The results of a stream of requests.
 pub struct Results {
@@ -28,11 +61,6 @@ pub struct Results {
 }
 
 impl Results {
-    /// Decides `requests` as they come.
-    pub fn new(api: Arc<Api>, namespace: Namespace, requests: Streaming<ThrottleRequest>) -> Results {
-        Results { api, namespace, requests, decided: VecDeque::new(), end: None }
-    }
-
     /// Decides what has arrived.
     fn decide_arrived(&mut self, cx: &mut Context<'_>) {
         let mut api = self.api.begin(Transport::Grpc);

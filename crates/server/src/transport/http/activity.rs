@@ -4,18 +4,10 @@
 //! than on every request.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
 
-/// How long a client may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For a request that has begun to arrive: its head, and then its body.
-    pub request: Duration,
-    /// Between requests; `None` is for ever.
-    pub idle: Option<Duration>,
-}
+use super::patience::Patience;
 
 /// What ran out of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,6 +96,8 @@ impl Activity {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const PATIENCE: Patience =

@@ -1,25 +1,27 @@
 //! Taking in a request body: never more than the bound, never longer than the client's due.
 
 use bytes::{Bytes, BytesMut};
-use http::{Request, header};
+use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
-use tokio::time::timeout;
 
 use super::HttpDoor;
+use super::patience::within;
 use crate::api::Refusal;
 
 /// The whole body of a request.
-pub async fn collect(request: Request<Incoming>, door: &HttpDoor) -> Result<Bytes, Refusal> {
-    if let Some(encoding) = request.headers().get(header::CONTENT_ENCODING) {
-        if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") {
-            return Err(Refusal::unsupported_media_type(&format!("content-encoding {encoding:?}")));
+pub async fn collect(body: Incoming, door: &HttpDoor) -> Result<Bytes, Refusal> {
+    let body = within(door.patience.request, bounded(body, door.max_body_bytes)).await;
+    body.unwrap_or_else(|| Err(door.too_slow()))
+}
+
+/// Refuses a body that is compressed.
+pub fn check_encoding(headers: &HeaderMap) -> Result<(), Refusal> {
+    match headers.get(header::CONTENT_ENCODING) {
+        Some(encoding) if !encoding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            Err(Refusal::unsupported_media_type(&format!("content-encoding {encoding:?}")))
         }
-    }
-    let body = bounded(request.into_body(), door.max_body_bytes);
-    match timeout(door.patience.request, body).await {
-        Ok(body) => body,
-        Err(_) => Err(door.too_slow()),
+        _ => Ok(()),
     }
 }
 

@@ -10,11 +10,11 @@ use hyper_util::server::graceful::GracefulConnection;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 use super::HttpDoor;
 use super::activity::{Activity, Overdue};
 use super::exchange::exchange;
+use super::patience::within;
 use super::refuse::refuse;
 use super::wire::Wire;
 
@@ -39,9 +39,11 @@ enum End {
 impl Connection {
     /// Returns when the server is told to stop.
     pub async fn shutdown(&self) {
-        let told = self.shutdown.clone().wait_for(|stop| *stop).await.is_ok();
-        // The other end is gone only if the server is, which is as good as being told.
-        tracing::trace!(told, "a connection is to end with its server");
+        if self.shutdown.clone().wait_for(|stop| *stop).await.is_err() {
+            tracing::debug!(
+                "whoever could tell this connection to stop is gone, which is as good as being told"
+            );
+        }
     }
 
     async fn end(&self) -> End {
@@ -144,7 +146,7 @@ where
         End::Shutdown => note(protocol.await),
         // Whatever is left after this is a client that does not take its replies.
         End::Overdue(_) => {
-            timeout(connection.door.patience.request, protocol).await.map_or(Driven::Closed, note)
+            within(connection.door.patience.request, protocol).await.map_or(Driven::Closed, note)
         }
     }
 }

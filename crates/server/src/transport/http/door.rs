@@ -5,10 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::TokioTimer;
 
-use super::activity::Patience;
-use crate::api::{Api, Refusal};
+use super::patience::Patience;
+use crate::api::{Api, Refusal, Transport};
 use crate::config;
 use crate::transport::grpc::Services;
 
@@ -22,9 +21,6 @@ const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 const CONNECTION_WINDOW_BYTES: u32 = 1024 * 1024;
 /// Reply bytes of one HTTP/2 stream that may wait to be sent.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
-/// How often a silent HTTP/2 peer with open streams is asked whether it is still there, and how long it may take.
-const PING_INTERVAL: Duration = Duration::from_secs(30);
-const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The HTTP and gRPC door of one loop.
 pub struct HttpDoor {
@@ -55,6 +51,11 @@ impl HttpDoor {
         }
     }
 
+    /// Counts a request that did not get as far as its operation.
+    pub(super) fn count_refused(&self, transport: Transport) {
+        self.api.begin(transport).refuse();
+    }
+
     /// What a client is told whose request did not arrive in time.
     pub(super) fn too_slow(&self) -> Refusal {
         Refusal::timeout(self.patience.request.as_millis() as u64, "http.handshake_timeout_ms")
@@ -81,14 +82,11 @@ fn http2(config: &config::Http) -> http2::Builder<OnThisLoop> {
     let mut builder = http2::Builder::new(OnThisLoop);
     // Rapid resets and floods of bad frames are cut off by limits that hyper sets on its own.
     builder
-        .timer(TokioTimer::new())
         .max_concurrent_streams(config.max_streams)
         .max_header_list_size(MAX_HEAD_BYTES as u32)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
-        .max_send_buf_size(SEND_BUFFER_BYTES)
-        .keep_alive_interval(PING_INTERVAL)
-        .keep_alive_timeout(PING_TIMEOUT);
+        .max_send_buf_size(SEND_BUFFER_BYTES);
     builder
 }
 

@@ -1,19 +1,22 @@
 //! One request in, one response out: gRPC by its content type, anything else by the table of paths.
+//!
+//! Whatever needs no waiting is done before the future is made, so that the future holds a body at most: on HTTP/2
+//! each one becomes a task, and a task of two kilobytes costs a visible share of a request.
 
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use bytes::Bytes;
 use http::{Request, Response, Version};
 use hyper::body::Incoming;
-use tokio::time::timeout;
 
 use super::connection::Connection;
 use super::headers::{self, MediaType};
+use super::operation::Operation;
 use super::outgoing::Outgoing;
+use super::patience::within;
 use super::route::{self, Route};
-use super::{HttpDoor, body, openapi, operation, reply};
-use crate::api::{Namespace, Refusal, Transport};
+use super::{HttpDoor, body, openapi, reply};
+use crate::api::{Refusal, Transport};
 use crate::transport::grpc;
 
 /// A request that has not been answered in full: its connection is not idle while this lives.
@@ -31,6 +34,10 @@ impl Open {
     pub fn connection(&self) -> &Rc<Connection> {
         &self.connection
     }
+
+    fn door(&self) -> &HttpDoor {
+        &self.connection.door
+    }
 }
 
 impl Drop for Open {
@@ -39,59 +46,97 @@ impl Drop for Open {
     }
 }
 
+/// What is left to do for a request once its head is read.
+enum Step {
+    Answered(Response<Outgoing>),
+    Ask(Operation, Version, Incoming),
+    Unary(grpc::Unary, Incoming),
+    Calling(grpc::Calling),
+}
+
 /// Answers one request. A refusal is a response too, so this never fails.
-pub async fn exchange(
+pub fn exchange(
     connection: Rc<Connection>,
     request: Request<Incoming>,
-) -> Result<Response<Outgoing>, Infallible> {
+) -> impl Future<Output = Result<Response<Outgoing>, Infallible>> {
     let open = Open::new(connection);
-    let door = &open.connection().door;
-    let answered = match MediaType::of(request.headers()) {
-        MediaType::Grpc if request.version() == Version::HTTP_2 => return Ok(call(open, request).await),
-        MediaType::Grpc => Err(Refusal::unsupported_media_type("gRPC over HTTP/1.1")),
-        MediaType::GrpcWeb => Err(Refusal::unsupported_media_type("gRPC-Web")),
-        MediaType::Other => answer(door, request).await,
-    };
-    Ok(answered.unwrap_or_else(|refusal| reply::refusal(&refusal)))
-}
-
-async fn call(open: Open, request: Request<Incoming>) -> Response<Outgoing> {
-    let door = open.connection().door.clone();
-    // Only the request is hurried: the call of a stream returns as soon as the stream is set up.
-    let response = match timeout(door.patience.request, door.grpc.call(request)).await {
-        Ok(response) => response,
-        Err(_) => grpc::refused(&door.too_slow()),
-    };
-    response.map(|body| Outgoing::call(body, open))
-}
-
-async fn answer(door: &HttpDoor, request: Request<Incoming>) -> Result<Response<Outgoing>, Refusal> {
-    let route = match route::find(request.method(), request.uri().path()) {
-        Ok(route) => route,
-        Err(miss) => return Ok(miss.response()),
-    };
-    match route {
-        Route::Health => Ok(reply::json(r#"{"status":"ok"}"#)),
-        Route::Ready => door.api.ready().map(|()| reply::json(r#"{"status":"ready"}"#)),
-        Route::OpenApi => authorize(door, &request).map(|()| reply::json(openapi::DOCUMENT)),
-        Route::Metrics => authorize(door, &request).map(|()| reply::metrics(door.api.metrics_text())),
-        Route::Ask(ask) => match take_in(door, request).await {
-            Ok((namespace, body)) => operation::run(ask, door, namespace, &body).map(reply::json),
-            Err(refusal) => {
-                door.api.begin(Transport::Http).refuse();
-                Err(refusal)
-            }
-        },
+    let step = begin(open.door(), request);
+    async move {
+        match step {
+            Step::Answered(response) => Ok(response),
+            Step::Ask(operation, version, body) => Ok(ask(open.door(), operation, version, body).await),
+            Step::Unary(unary, body) => Ok(call(open.door(), unary, body).await),
+            Step::Calling(calling) => Ok(finish(calling, open).await),
+        }
     }
 }
 
-/// What an operation needs of a request, if its caller may ask at all.
-async fn take_in(door: &HttpDoor, request: Request<Incoming>) -> Result<(Namespace, Bytes), Refusal> {
-    authorize(door, &request)?;
-    let namespace = headers::namespace(&door.api, request.headers())?;
-    Ok((namespace, body::collect(request, door).await?))
+fn begin(door: &HttpDoor, request: Request<Incoming>) -> Step {
+    let begun = match MediaType::of(request.headers()) {
+        MediaType::Grpc if request.version() == Version::HTTP_2 => return begin_call(door, request),
+        MediaType::Grpc => Err(Refusal::unsupported_media_type("gRPC over HTTP/1.1")),
+        MediaType::GrpcWeb => Err(Refusal::unsupported_media_type("gRPC-Web")),
+        MediaType::Other => begin_ask(door, request),
+    };
+    begun.unwrap_or_else(|refusal| Step::Answered(reply::refusal(&refusal)))
 }
 
-fn authorize(door: &HttpDoor, request: &Request<Incoming>) -> Result<(), Refusal> {
-    door.api.authorize(headers::bearer(request.headers()))
+fn begin_call(door: &HttpDoor, request: Request<Incoming>) -> Step {
+    match door.grpc.begin(request) {
+        Ok(grpc::Begun::Unary(unary, body)) => Step::Unary(unary, body),
+        Ok(grpc::Begun::Calling(calling)) => Step::Calling(calling),
+        Err(refusal) => {
+            door.count_refused(Transport::Grpc);
+            Step::Answered(reply::status(refusal.into()))
+        }
+    }
+}
+
+fn begin_ask(door: &HttpDoor, request: Request<Incoming>) -> Result<Step, Refusal> {
+    let route = match route::find(request.method(), request.uri().path()) {
+        Ok(route) => route,
+        Err(miss) => return Ok(Step::Answered(miss.response())),
+    };
+    let authorized = || door.api.authorize(headers::bearer(request.headers()));
+    let response = match route {
+        Route::Health => reply::json(r#"{"status":"ok"}"#),
+        Route::Ready => door.api.ready().map(|()| reply::json(r#"{"status":"ready"}"#))?,
+        Route::OpenApi => authorized().map(|()| reply::json(openapi::DOCUMENT))?,
+        Route::Metrics => authorized().map(|()| reply::metrics(door.api.metrics_text()))?,
+        Route::Ask(ask) => {
+            let checked = authorized().and_then(|()| Operation::new(ask, door, request.headers()));
+            let operation = checked.inspect_err(|_| door.count_refused(Transport::Http))?;
+            return Ok(Step::Ask(operation, request.version(), request.into_body()));
+        }
+    };
+    Ok(Step::Answered(response))
+}
+
+async fn ask(door: &HttpDoor, operation: Operation, version: Version, body: Incoming) -> Response<Outgoing> {
+    match body::collect(body, door).await {
+        Ok(body) => operation.run(door, &body).map_or_else(|refusal| reply::refusal(&refusal), reply::json),
+        Err(refusal) => {
+            door.count_refused(Transport::Http);
+            reply::unread(&refusal, version)
+        }
+    }
+}
+
+async fn call(door: &HttpDoor, unary: grpc::Unary, body: Incoming) -> Response<Outgoing> {
+    let answered = match body::collect(body, door).await {
+        Ok(body) => unary.run(&door.api, door.max_batch, body),
+        Err(refusal) => {
+            door.count_refused(Transport::Grpc);
+            Err(refusal.into())
+        }
+    };
+    answered.map_or_else(reply::status, reply::message)
+}
+
+async fn finish(calling: grpc::Calling, open: Open) -> Response<Outgoing> {
+    // Only the request is hurried: the call of a stream returns as soon as the stream is set up.
+    match within(open.door().patience.request, calling).await {
+        Some(Ok(response)) => response.map(|body| Outgoing::call(body, open)),
+        None => reply::status(open.door().too_slow().into()),
+    }
 }

@@ -2,26 +2,27 @@
 //!
 //! A connection lives on one loop from first byte to last. Its first bytes say whether it speaks HTTP/1.1 or
 //! HTTP/2; each request's content type says whether it is gRPC or JSON. There is no framework between hyper and
-//! [`api`](crate::api): a request is matched against the few rows of [`route`], parsed, decided and encoded in one
-//! go, without a task switch or a lock.
+//! [`api`](crate::api): a request is matched against the few rows of `route`, parsed, decided and encoded in one
+//! go.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`door`] | what the connections of one loop share |
-//! | [`connection`] | one connection: its protocol, its time-outs, its end |
-//! | [`activity`] | what a connection waits for from its client, and since when |
-//! | [`wire`] | the socket as hyper reads it |
-//! | [`exchange`] | one request in, one response out |
-//! | [`route`] | the table of paths |
-//! | [`headers`] | what is read out of request headers |
-//! | [`body`] | taking in a request body, bounded in size and time |
-//! | [`operation`] | the operations: JSON in, JSON out |
-//! | [`parse`] | the JSON that clients send, and how a mistake in it is told |
-//! | [`encode`] | the JSON that is sent back |
-//! | [`reply`] | responses in JSON |
-//! | [`outgoing`] | the body of a response, whole or as frames of a gRPC call |
-//! | [`openapi`] | the description of all this for machines |
-//! | [`refuse`](mod@refuse) | turning a connection away |
+//! | `door` | what the connections of one loop share |
+//! | `connection` | one connection: its protocol, its time-outs, its end |
+//! | `activity` | what a connection waits for from its client, and since when |
+//! | `patience` | how long a client may take |
+//! | `wire` | the socket as hyper reads it |
+//! | `exchange` | one request in, one response out |
+//! | `route` | the table of paths |
+//! | `headers` | what is read out of request headers |
+//! | `body` | taking in a request body, bounded in size and time |
+//! | `operation` | the operations: JSON in, JSON out |
+//! | `parse` | the JSON that clients send, and how a mistake in it is told |
+//! | `encode` | the JSON that is sent back |
+//! | `reply` | responses |
+//! | `outgoing` | the body of a response, whole or as frames of a gRPC call |
+//! | `openapi` | the description of all this for machines |
+//! | `refuse` | turning a connection away |
 //!
 //! Invariants: no policy here (limits, defaults, codes and metrics are [`api`](crate::api)'s); nothing that a client
 //! sends is buffered without bound; no input panics.
@@ -37,6 +38,7 @@ mod openapi;
 mod operation;
 mod outgoing;
 mod parse;
+mod patience;
 mod refuse;
 mod reply;
 mod route;
@@ -45,4 +47,5 @@ mod wire;
 pub use connection::serve;
 pub use door::HttpDoor;
 pub use headers::{bearer, namespace};
+pub use operation::check_batch;
 pub use refuse::refuse;

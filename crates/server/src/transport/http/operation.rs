@@ -1,29 +1,47 @@
 //! The operations: JSON in, JSON out.
 
+use http::HeaderMap;
+
 use super::parse::{self, Shape};
 use super::route::Ask;
-use super::{HttpDoor, encode};
+use super::{HttpDoor, body, encode, headers};
 use crate::api::{Batch, Namespace, Refusal, Transport};
 
-/// Runs an operation on a body that is there in whole.
-pub fn run(ask: Ask, door: &HttpDoor, namespace: Namespace, body: &[u8]) -> Result<Vec<u8>, Refusal> {
-    let operation = Operation { api: door.api.begin(Transport::Http), namespace, max_batch: door.max_batch };
-    match ask {
-        Ask::Throttle => operation.throttle(body),
-        Ask::Peek => operation.peek(body),
-        Ask::Batch => operation.batch(body),
-        Ask::Reset => operation.reset(body),
-        Ask::Clear => operation.clear(body),
+/// An operation that waits for its body.
+#[derive(Clone, Copy)]
+pub struct Operation {
+    ask: Ask,
+    namespace: Namespace,
+}
+
+impl Operation {
+    /// Reads what the head of the request says about it.
+    pub fn new(ask: Ask, door: &HttpDoor, headers: &HeaderMap) -> Result<Operation, Refusal> {
+        body::check_encoding(headers)?;
+        Ok(Operation { ask, namespace: headers::namespace(&door.api, headers)? })
+    }
+
+    /// Runs it. What comes back is a JSON document.
+    pub fn run(self, door: &HttpDoor, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let api = door.api.begin(Transport::Http);
+        let run = Run { api, namespace: self.namespace, max_batch: door.max_batch };
+        match self.ask {
+            Ask::Throttle => run.throttle(body),
+            Ask::Peek => run.peek(body),
+            Ask::Batch => run.batch(body),
+            Ask::Reset => run.reset(body),
+            Ask::Clear => run.clear(body),
+        }
     }
 }
 
-struct Operation<'a> {
+struct Run<'a> {
     api: Batch<'a>,
     namespace: Namespace,
     max_batch: usize,
 }
 
-impl Operation<'_> {
+impl Run<'_> {
     fn throttle(mut self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let request: parse::Throttle = self.parse(body)?;
         let decision = self.api.throttle(self.namespace, &request.call())?;
@@ -39,7 +57,7 @@ impl Operation<'_> {
     /// A request that is refused does not stop the others; a body that is no batch stops them all.
     fn batch(mut self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let parse::Batch { requests } = self.parse(body)?;
-        self.check_len(requests.len())?;
+        check_batch(requests.len(), self.max_batch).inspect_err(|_| self.api.refuse())?;
         let mut results = encode::Results::with_capacity(requests.len());
         for request in &requests {
             results.push(self.api.throttle(self.namespace, &request.call()));
@@ -49,7 +67,7 @@ impl Operation<'_> {
 
     fn reset(mut self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let keys = self.parse::<parse::Reset>(body)?.keys().inspect_err(|_| self.api.refuse())?;
-        self.check_len(keys.len())?;
+        check_batch(keys.len(), self.max_batch).inspect_err(|_| self.api.refuse())?;
         let mut reset = 0;
         for key in &keys {
             reset += u64::from(self.api.reset(self.namespace, key.as_bytes())?);
@@ -68,12 +86,9 @@ impl Operation<'_> {
     fn parse<'b, T: Shape<'b>>(&mut self, body: &'b [u8]) -> Result<T, Refusal> {
         parse::parse(body).inspect_err(|_| self.api.refuse())
     }
+}
 
-    fn check_len(&mut self, len: usize) -> Result<(), Refusal> {
-        if len > self.max_batch {
-            self.api.refuse();
-            return Err(Refusal::batch_too_large(len, self.max_batch));
-        }
-        Ok(())
-    }
+/// Refuses a batch that is too long, in whatever format it came.
+pub fn check_batch(len: usize, max_batch: usize) -> Result<(), Refusal> {
+    if len > max_batch { Err(Refusal::batch_too_large(len, max_batch)) } else { Ok(()) }
 }

@@ -1,9 +1,10 @@
-//! The body of a response: a small whole one, or the frames of a gRPC call.
+//! The body of a response: a small whole one, the one message of a unary gRPC call, or the frames of an open one.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 
 use super::exchange::Open;
@@ -14,23 +15,40 @@ use crate::transport::grpc;
 pub enum Outgoing {
     /// All of it, at once.
     Whole(Bytes),
-    /// Messages as they come, and trailers.
-    Call(Call),
+    /// The message of a unary call, then trailers that say that all is well.
+    Message(Bytes),
+    /// The trailers that are left when the message is gone.
+    AllIsWell,
+    /// Messages as they come, and whatever trailers end them.
+    Call(Box<Call>),
 }
 
-/// The frames of a gRPC call that is still open.
-pub struct Call {
-    frames: tonic::body::Body,
-    /// Set up when the call first has to wait, which a unary call never does.
-    shutdown: Option<Pin<Box<dyn Future<Output = ()>>>>,
-    /// `None` once the call has ended.
-    open: Option<Open>,
-}
+const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
+const GRPC_OK: HeaderValue = HeaderValue::from_static("0");
 
 impl Outgoing {
-    /// The frames of a call.
+    /// No body.
+    pub fn nothing() -> Outgoing {
+        Outgoing::Whole(Bytes::new())
+    }
+
+    /// The frames of a call that may stay open.
     pub fn call(frames: tonic::body::Body, open: Open) -> Outgoing {
-        Outgoing::Call(Call { frames, shutdown: None, open: Some(open) })
+        Outgoing::Call(Box::new(Call { frames, shutdown: None, open: Some(open) }))
+    }
+
+    /// The next frame of a body that is there in whole, and what is left after it.
+    fn split(&mut self) -> Option<(Frame<Bytes>, Outgoing)> {
+        match self {
+            Outgoing::Whole(bytes) if bytes.is_empty() => None,
+            Outgoing::Whole(bytes) => Some((Frame::data(std::mem::take(bytes)), Outgoing::nothing())),
+            Outgoing::Message(bytes) => Some((Frame::data(std::mem::take(bytes)), Outgoing::AllIsWell)),
+            Outgoing::AllIsWell => {
+                let trailers = HeaderMap::from_iter([(GRPC_STATUS, GRPC_OK)]);
+                Some((Frame::trailers(trailers), Outgoing::nothing()))
+            }
+            Outgoing::Call(_) => None,
+        }
     }
 }
 
@@ -42,16 +60,18 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, tonic::Status>>> {
-        match &mut *self {
-            Outgoing::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Outgoing::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Outgoing::Call(call) => call.poll_frame(cx),
+        if let Outgoing::Call(call) = &mut *self {
+            return call.poll_frame(cx);
         }
+        let Some((frame, rest)) = self.split() else { return Poll::Ready(None) };
+        *self = rest;
+        Poll::Ready(Some(Ok(frame)))
     }
 
     fn is_end_stream(&self) -> bool {
         match self {
             Outgoing::Whole(bytes) => bytes.is_empty(),
+            Outgoing::Message(_) | Outgoing::AllIsWell => false,
             Outgoing::Call(call) => call.open.is_none() || call.frames.is_end_stream(),
         }
     }
@@ -59,9 +79,20 @@ impl Body for Outgoing {
     fn size_hint(&self) -> SizeHint {
         match self {
             Outgoing::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            // gRPC has no use for a content length.
+            Outgoing::Message(_) | Outgoing::AllIsWell => SizeHint::default(),
             Outgoing::Call(call) => call.frames.size_hint(),
         }
     }
+}
+
+/// The frames of a gRPC call that is still open.
+pub struct Call {
+    frames: tonic::body::Body,
+    /// Set up when the call first has to wait.
+    shutdown: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    /// `None` once the call has ended.
+    open: Option<Open>,
 }
 
 impl Call {

@@ -26,7 +26,7 @@ fn response(refusal: &Refusal) -> Vec<u8> {
     let body = encode::refusal(refusal);
     let head = format!(
         "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        reply::status(refusal.code()),
+        reply::status_code(refusal.code()),
         body.len(),
     );
     [head.into_bytes(), body].concat()

@@ -125,7 +125,11 @@ mod tests {
         let array = write(&Response::Decision(decision), Shape::Array);
         assert_eq!(array, b"\0\0\0\x0f\x96\xc3\0\xce\xff\xff\xff\xff\x03\xce\xff\xff\xff\xff\x02");
         let map = write(&Response::Decision(decision), Shape::Map);
-        assert!(map.starts_with(b"\0\0\0\x3f\x86\xa2ok\xc3\xa7allowed\0\xa5limit\xce"), "{}", map.escape_ascii());
+        assert!(
+            map.starts_with(b"\0\0\0\x42\x86\xa2ok\xc3\xa7allowed\0\xa5limit\xce"),
+            "{}",
+            map.escape_ascii()
+        );
         assert_eq!(write(&Response::Count(2), Shape::Map), b"\0\0\0\x0c\x82\xa2ok\xc3\xa5count\x02");
         let refused = write(&Response::Refused(&Refusal::invalid_quantity(-1)), Shape::Array);
         assert!(refused[4..].starts_with(b"\x97\xc2\0\0\0\0\0\xd9"));

@@ -1,11 +1,10 @@
 //! What clients ask about the server.
 
 use super::commands::{COMMANDS, Command, Invocation, find};
-use super::parse::Args;
 use crate::api::Api;
 
 /// `COMMAND [COUNT|LIST|INFO name ...|DOCS name ...]`
-pub fn command(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn command(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     let subcommand = args.get(1).map(|name| name.to_ascii_uppercase());
     let named = || args[2.min(args.len())..].iter().map(|name| find(name)).collect::<Vec<_>>();
     let all = || COMMANDS.iter().map(Some).collect::<Vec<_>>();
@@ -54,13 +53,13 @@ fn docs(call: &mut Invocation<'_, '_>, commands: &[Option<&Command>]) {
 }
 
 /// `HELP`
-pub fn help(call: &mut Invocation<'_, '_>, _: &Api, _: &Args<'_>) {
+pub fn help(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
     call.reply.array(COMMANDS.len());
     COMMANDS.iter().for_each(|command| call.reply.simple(&format!("{} {}", command.name, command.summary)));
 }
 
 /// `INFO`. Clients look for a version of Redis and for `loading:0`.
-pub fn info(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
+pub fn info(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
     let keys = api.keys().stats();
     let text = format!(
         "# Server\r\nredis_version:7.4.0\r\nredis_mode:standalone\r\ntidegate_version:{}\r\nprocess_id:{}\r\n\
@@ -80,7 +79,7 @@ pub fn info(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
 }
 
 /// `CONFIG GET pattern ...`: redis-benchmark asks for these two before it starts.
-pub fn config(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn config(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     if !args[1].eq_ignore_ascii_case(b"get") {
         return call.reply.error("ERR only CONFIG GET is here; see `tidegate config print` on the server");
     }
@@ -95,12 +94,12 @@ pub fn config(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
 }
 
 /// `DBSIZE`
-pub fn dbsize(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
+pub fn dbsize(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
     call.reply.integer(api.keys().stats().keys as i64);
 }
 
 /// `TIME`
-pub fn time(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
+pub fn time(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
     let now_us = api.clock().now() / 1000;
     call.reply.array(2);
     call.reply.bulk((now_us / 1_000_000).to_string().as_bytes());

@@ -3,12 +3,12 @@
 use tidegate_core::{Decision, cell};
 
 use super::commands::Invocation;
-use super::parse::{Args, integer};
+use super::parse::integer;
 use crate::api::{Api, Call, Refusal};
 
 /// `THROTTLE key [max_burst count_per_period period [quantity]]`
 #[inline]
-pub fn throttle(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn throttle(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     match read(args) {
         Ok(request) => {
             let result = call.batch.throttle(call.session.namespace, &request);
@@ -19,7 +19,7 @@ pub fn throttle(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
 }
 
 /// `THROTTLE.PEEK key [max_burst count_per_period period [quantity]]`
-pub fn peek(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn peek(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     match read(args) {
         Ok(request) => {
             let result = call.batch.peek(call.session.namespace, &request);
@@ -56,11 +56,11 @@ enum Wrong {
 }
 
 impl Wrong {
-    fn answer(self, call: &mut Invocation<'_, '_>, args: &Args<'_>) {
+    fn answer(self, call: &mut Invocation<'_, '_>, args: &[&[u8]]) {
         call.batch.refuse();
         match self {
             Wrong::Arity => {
-                let name = String::from_utf8_lossy(&args[0]).to_ascii_lowercase();
+                let name = String::from_utf8_lossy(args[0]).to_ascii_lowercase();
                 call.reply.error(&format!("ERR wrong number of arguments for '{name}' command"));
             }
             Wrong::Number(name) => {
@@ -72,7 +72,7 @@ impl Wrong {
 }
 
 #[inline]
-fn read<'a>(args: &'a Args<'_>) -> Result<Call<'a>, Wrong> {
+fn read<'a>(args: &[&'a [u8]]) -> Result<Call<'a>, Wrong> {
     let number = |at: usize, name| match args.get(at) {
         Some(text) => integer(text).map(Some).ok_or(Wrong::Number(name)),
         None => Ok(None),
@@ -82,7 +82,7 @@ fn read<'a>(args: &'a Args<'_>) -> Result<Call<'a>, Wrong> {
         return Err(Wrong::Arity);
     }
     Ok(Call {
-        key: &args[1],
+        key: args[1],
         max_burst: number(2, "max_burst")?,
         count_per_period: number(3, "count_per_period")?,
         period: number(4, "period")?,
@@ -91,7 +91,7 @@ fn read<'a>(args: &'a Args<'_>) -> Result<Call<'a>, Wrong> {
 }
 
 /// `CL.THROTTLE key max_burst count_per_period period [quantity]`, with redis-cell's own errors.
-pub fn cell(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn cell(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     let parsed = match read_cell(args) {
         Ok(parsed) => parsed,
         Err(why) => {
@@ -99,23 +99,31 @@ pub fn cell(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
             return call.reply.error(&format!("Cell error: Store error: {why}"));
         }
     };
-    match call.batch.cell(call.session.namespace, &args[1], &parsed) {
+    match call.batch.cell(call.session.namespace, args[1], &parsed) {
         Ok(Ok(reply)) => {
             let limited = i64::from(reply.limited);
-            call.reply.five([limited, reply.limit, reply.remaining, reply.retry_after_s, reply.reset_after_s]);
+            call.reply.five([
+                limited,
+                reply.limit,
+                reply.remaining,
+                reply.retry_after_s,
+                reply.reset_after_s,
+            ]);
         }
         Ok(Err(error)) => call.reply.error(&format!("Cell error: Store error: {error}")),
         Err(refusal) => call.reply.error(&format!("ERR {refusal}")),
     }
 }
 
-fn read_cell(args: &Args<'_>) -> Result<cell::Args, String> {
+fn read_cell(args: &[&[u8]]) -> Result<cell::Args, String> {
     if !matches!(args.len(), 5 | 6) {
-        return Err("Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]".to_owned());
+        return Err(
+            "Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]".to_owned()
+        );
     }
     let number = |at: usize| {
-        let wrong = || format!("Couldn't parse as integer: {}", String::from_utf8_lossy(&args[at]));
-        integer(&args[at]).ok_or_else(wrong)
+        let wrong = || format!("Couldn't parse as integer: {}", String::from_utf8_lossy(args[at]));
+        integer(args[at]).ok_or_else(wrong)
     };
     Ok(cell::Args {
         max_burst: number(2)?,
@@ -126,7 +134,7 @@ fn read_cell(args: &Args<'_>) -> Result<cell::Args, String> {
 }
 
 /// `THROTTLE.RESET key [key ...]`
-pub fn reset(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn reset(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     let mut forgotten = 0;
     for key in &args[1..] {
         match call.batch.reset(call.session.namespace, key) {
@@ -138,7 +146,7 @@ pub fn reset(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
 }
 
 /// `THROTTLE.CLEAR`
-pub fn clear(call: &mut Invocation<'_, '_>, _: &Api, _: &Args<'_>) {
+pub fn clear(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
     let cleared = call.batch.clear(call.session.namespace);
     call.reply.integer(i64::try_from(cleared).unwrap_or(i64::MAX));
 }

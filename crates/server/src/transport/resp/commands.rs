@@ -2,7 +2,6 @@
 
 use crate::api::{Api, Batch};
 
-use super::parse::Args;
 use super::reply::Reply;
 use super::session::Session;
 use super::{about, ask, session};
@@ -18,7 +17,7 @@ pub struct Invocation<'c, 'b> {
 }
 
 /// Runs a command: `args` without its name.
-type Handler = fn(&mut Invocation<'_, '_>, &Api, &Args<'_>);
+type Handler = fn(&mut Invocation<'_, '_>, &Api, &[&[u8]]);
 
 /// One command.
 pub struct Command {
@@ -43,8 +42,18 @@ const fn keyed(name: &'static str, arity: i64, summary: &'static str, handler: H
 
 /// All commands. The hot one first: the search goes from the top.
 pub static COMMANDS: [Command; 21] = [
-    keyed("THROTTLE", -2, "key [max_burst count_per_period period [quantity]]: may this run now?", ask::throttle),
-    keyed("CL.THROTTLE", -1, "key max_burst count_per_period period [quantity]: as redis-cell has it", ask::cell),
+    keyed(
+        "THROTTLE",
+        -2,
+        "key [max_burst count_per_period period [quantity]]: may this run now?",
+        ask::throttle,
+    ),
+    keyed(
+        "CL.THROTTLE",
+        -1,
+        "key max_burst count_per_period period [quantity]: as redis-cell has it",
+        ask::cell,
+    ),
     keyed("THROTTLE.PEEK", -2, "like THROTTLE, but takes nothing", ask::peek),
     keyed("THROTTLE.RESET", -2, "key [key ...]: forgets keys", ask::reset),
     keyed("DEL", -2, "key [key ...]: the same as THROTTLE.RESET", ask::reset),
@@ -78,8 +87,11 @@ fn open_to_all(command: &Command) -> bool {
 
 /// Runs one request.
 #[inline]
-pub fn run(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
-    let Some(name) = args.first() else { return };
+pub fn run(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
+    let Some(name) = args.first() else {
+        call.batch.refuse();
+        return call.reply.error("ERR empty command");
+    };
     let Some(command) = find(name) else { return unknown(call, name) };
     if !arity_fits(command.arity, args.len()) {
         call.batch.refuse();

@@ -1,26 +1,25 @@
 //! A line of words, as somebody types it into telnet: `THROTTLE "user 42" 10 60 60`.
 
-use std::borrow::Cow;
+use super::parse::MAX_ARGS;
 
-use super::parse::{Args, MAX_ARGS};
-
-/// Splits a line at white space, with Redis's two kinds of quotes. False if a quote is left open.
-pub fn words<'a>(line: &'a [u8], args: &mut Args<'a>) -> bool {
+/// Splits a line at white space, with Redis's two kinds of quotes. `None` if a quote is left open.
+pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let mut words = Vec::new();
     let mut rest = line.trim_ascii_start();
-    while !rest.is_empty() && args.len() < MAX_ARGS {
-        let Some((word, after)) = word(rest) else { return false };
-        args.push(word);
+    while !rest.is_empty() && words.len() < MAX_ARGS {
+        let (word, after) = word(rest)?;
+        words.push(word);
         rest = after.trim_ascii_start();
     }
-    true
+    Some(words)
 }
 
-fn word(text: &[u8]) -> Option<(Cow<'_, [u8]>, &[u8])> {
+fn word(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     match text[0] {
-        quote @ (b'"' | b'\'') => quoted(&text[1..], quote).map(|(word, rest)| (Cow::Owned(word), rest)),
+        quote @ (b'"' | b'\'') => quoted(&text[1..], quote),
         _ => {
             let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
-            Some((Cow::Borrowed(&text[..end]), &text[end..]))
+            Some((text[..end].to_vec(), &text[end..]))
         }
     }
 }
@@ -66,9 +65,8 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expected: Option<&[&[u8]]>) {
-        let mut args = Args::new();
-        let got = words(line.as_bytes(), &mut args).then_some(args);
-        let got = got.as_ref().map(|args| args.iter().map(|arg| arg.as_ref()).collect::<Vec<&[u8]>>());
+        let got = words(line.as_bytes());
+        let got = got.as_ref().map(|words| words.iter().map(Vec::as_slice).collect::<Vec<&[u8]>>());
         assert_eq!(got.as_deref(), expected, "{line}");
     }
 

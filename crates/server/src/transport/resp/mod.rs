@@ -19,10 +19,10 @@ mod session;
 
 use std::sync::Arc;
 
-use crate::api::{Api, Refusal, Transport};
+use crate::api::{Api, Batch, Refusal, Transport};
 use crate::transport::framed::{Next, Progress, Protocol};
 
-use parse::{Args, Parsed, parse};
+use parse::{Parsed, parse};
 use reply::Reply;
 pub use session::Session;
 
@@ -38,6 +38,18 @@ impl Resp {
         let session = Session::new(&api, id);
         Resp { api, session }
     }
+
+    #[inline]
+    fn reply<'o>(&self, output: &'o mut Vec<u8>) -> Reply<'o> {
+        Reply::new(output, self.session.version)
+    }
+
+    #[inline]
+    fn run(&mut self, batch: &mut Batch<'_>, args: &[&[u8]], output: &mut Vec<u8>) {
+        let reply = self.reply(output);
+        let mut call = commands::Invocation { batch, session: &mut self.session, reply };
+        commands::run(&mut call, &self.api, args);
+    }
 }
 
 impl Protocol for Resp {
@@ -45,31 +57,32 @@ impl Protocol for Resp {
     const SECTION: &'static str = "resp";
 
     fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
-        let mut batch = self.api.begin(Self::TRANSPORT);
-        let mut args = Args::new();
+        let api = self.api.clone();
+        let mut batch = api.begin(Self::TRANSPORT);
+        let mut args = Vec::with_capacity(8);
         let mut consumed = 0;
         for _ in 0..max {
             match parse(&input[consumed..], &mut args) {
                 Parsed::Request(len) => {
                     consumed += len;
-                    let reply = Reply::new(output, self.session.version);
-                    let mut call = commands::Invocation { batch: &mut batch, session: &mut self.session, reply };
-                    match args.is_empty() && input[consumed - len] == b'*' {
-                        // An empty line is somebody pressing return; an empty array is a mistake.
-                        true => call.reply.error("ERR empty command"),
-                        false => commands::run(&mut call, &self.api, &args),
-                    }
-                    if self.session.over {
-                        return Progress { consumed, next: Next::Close };
+                    self.run(&mut batch, &args, output);
+                }
+                Parsed::Line(len, words) => {
+                    consumed += len;
+                    // An empty line is somebody pressing return.
+                    if !words.is_empty() {
+                        self.run(&mut batch, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), output);
                     }
                 }
                 Parsed::Partial => return Progress { consumed, next: Next::Read },
                 Parsed::Broken(why) => {
                     batch.refuse();
-                    let mut reply = Reply::new(output, self.session.version);
-                    reply.error(&format!("ERR Protocol error: {why}"));
+                    self.reply(output).error(&format!("ERR Protocol error: {why}"));
                     return Progress { consumed: input.len(), next: Next::Close };
                 }
+            }
+            if self.session.over {
+                return Progress { consumed, next: Next::Close };
             }
         }
         let next = if consumed == input.len() { Next::Read } else { Next::Continue };
@@ -77,6 +90,6 @@ impl Protocol for Resp {
     }
 
     fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>) {
-        Reply::new(output, self.session.version).error(&format!("ERR {refusal}"));
+        self.reply(output).error(&format!("ERR {refusal}"));
     }
 }

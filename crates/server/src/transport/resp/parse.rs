@@ -3,12 +3,7 @@
 //! The parser looks at whole requests only and keeps nothing between calls: what has not arrived whole is
 //! looked at again when more has come, which costs a step per argument, not per byte.
 
-use std::borrow::Cow;
-
 use super::inline;
-
-/// Arguments of a request. More than [`MAX_ARGS`] are refused.
-pub type Args<'a> = Vec<Cow<'a, [u8]>>;
 
 /// The most arguments in one request.
 pub const MAX_ARGS: usize = 1024;
@@ -18,40 +13,45 @@ pub const MAX_ARGS: usize = 1024;
 pub enum Parsed {
     /// A whole request, now in the arguments, of this many bytes.
     Request(usize),
-    /// The beginning of one.
+    /// A line of words, of this many bytes.
+    Line(usize, Vec<Vec<u8>>),
+    /// The beginning of either.
     Partial,
     /// Something that is no request. The connection cannot find its way back.
     Broken(&'static str),
 }
 
-/// Reads one request into `args`, which are replaced.
-pub fn parse<'a>(input: &'a [u8], args: &mut Args<'a>) -> Parsed {
+/// Reads one request. Its arguments, if it is an array, replace those in `args`.
+#[inline]
+pub fn parse<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Parsed {
     args.clear();
     match input.first() {
         None => Parsed::Partial,
         Some(b'*') => {
-            let mut reader = Reader { input, at: 0 };
+            let mut reader = Reader { input, at: 1 };
             match reader.array(args) {
                 Ok(()) => Parsed::Request(reader.at),
                 Err(Stop::Partial) => Parsed::Partial,
                 Err(Stop::Broken(why)) => Parsed::Broken(why),
             }
         }
-        Some(_) => line(input, args),
+        Some(_) => line(input),
     }
 }
 
 /// A line longer than this without an end is not a line that somebody typed.
 const MAX_LINE_BYTES: usize = 64 * 1024;
 
-fn line<'a>(input: &'a [u8], args: &mut Args<'a>) -> Parsed {
+#[cold]
+fn line(input: &[u8]) -> Parsed {
     let Some(end) = memchr::memchr(b'\n', input) else {
-        return if input.len() > MAX_LINE_BYTES { Parsed::Broken("too big inline request") } else { Parsed::Partial };
+        let endless = input.len() > MAX_LINE_BYTES;
+        return if endless { Parsed::Broken("too big inline request") } else { Parsed::Partial };
     };
     let text = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
-    match inline::words(text, args) {
-        true => Parsed::Request(end + 1),
-        false => Parsed::Broken("unbalanced quotes in request"),
+    match inline::words(text) {
+        Some(words) => Parsed::Line(end + 1, words),
+        None => Parsed::Broken("unbalanced quotes in request"),
     }
 }
 
@@ -66,32 +66,35 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn array(&mut self, args: &mut Args<'a>) -> Result<(), Stop> {
-        self.at += 1;
-        let count = self.number()?;
+    #[inline]
+    fn array(&mut self, args: &mut Vec<&'a [u8]>) -> Result<(), Stop> {
+        let count = self.length()?;
         if count > MAX_ARGS as i64 {
             return Err(Stop::Broken("invalid multibulk length"));
         }
         for _ in 0..count {
-            args.push(Cow::Borrowed(self.argument()?));
+            args.push(self.argument()?);
         }
         Ok(())
     }
 
+    #[inline]
     fn argument(&mut self) -> Result<&'a [u8], Stop> {
         let kind = *self.input.get(self.at).ok_or(Stop::Partial)?;
         self.at += 1;
         match kind {
             b'$' => {
-                let len = usize::try_from(self.number()?).map_err(|_| Stop::Broken("invalid bulk length"))?;
-                let start = self.at;
-                let end = start.checked_add(len).ok_or(Stop::Broken("invalid bulk length"))?;
-                match self.input.get(end..end + 2) {
-                    Some(b"\r\n") => self.at = end + 2,
-                    Some(_) => return Err(Stop::Broken("expected a line end after a bulk string")),
+                let len = usize::try_from(self.length()?).map_err(|_| Stop::Broken("invalid bulk length"))?;
+                let rest = &self.input[self.at..];
+                let (argument, end) = match rest.get(..len.saturating_add(2)) {
+                    Some(whole) => whole.split_at(len),
                     None => return Err(Stop::Partial),
+                };
+                if end != b"\r\n" {
+                    return Err(Stop::Broken("expected a line end after a bulk string"));
                 }
-                Ok(&self.input[start..end])
+                self.at += len + 2;
+                Ok(argument)
             }
             // Some clients send numbers as numbers.
             b':' => self.line(),
@@ -99,28 +102,38 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn number(&mut self) -> Result<i64, Stop> {
-        let line = self.line()?;
-        integer(line).ok_or(Stop::Broken("invalid length"))
+    /// A length and its line end. Nearly all have one or two digits.
+    #[inline]
+    fn length(&mut self) -> Result<i64, Stop> {
+        let digit = |byte: u8| byte.wrapping_sub(b'0');
+        match self.input[self.at..] {
+            [a, b'\r', b'\n', ..] if digit(a) <= 9 => {
+                self.at += 3;
+                Ok(i64::from(digit(a)))
+            }
+            [a, b, b'\r', b'\n', ..] if digit(a) <= 9 && digit(b) <= 9 => {
+                self.at += 4;
+                Ok(i64::from(digit(a)) * 10 + i64::from(digit(b)))
+            }
+            _ => integer(self.line()?).ok_or(Stop::Broken("invalid length")),
+        }
     }
 
     /// Up to the next line end. Lengths and numbers have at most 20 characters.
-    #[inline]
     fn line(&mut self) -> Result<&'a [u8], Stop> {
         let rest = &self.input[self.at..];
-        for (i, &byte) in rest.iter().take(22).enumerate() {
-            if byte == b'\r' {
-                match rest.get(i + 1) {
-                    Some(b'\n') => {
-                        self.at += i + 2;
-                        return Ok(&rest[..i]);
-                    }
-                    Some(_) => return Err(Stop::Broken("expected a line end")),
-                    None => return Err(Stop::Partial),
-                }
+        let near = &rest[..rest.len().min(22)];
+        let Some(end) = near.iter().position(|&byte| byte == b'\r') else {
+            return Err(if near.len() == 22 { Stop::Broken("invalid length") } else { Stop::Partial });
+        };
+        match rest.get(end + 1) {
+            Some(b'\n') => {
+                self.at += end + 2;
+                Ok(&rest[..end])
             }
+            Some(_) => Err(Stop::Broken("expected a line end")),
+            None => Err(Stop::Partial),
         }
-        if rest.len() >= 22 { Err(Stop::Broken("invalid length")) } else { Err(Stop::Partial) }
     }
 }
 
@@ -155,11 +168,15 @@ mod tests {
     use proptest::prelude::*;
 
     fn check(input: &[u8], expected: Parsed, words: &[&[u8]]) {
-        let mut args = Args::new();
-        assert_eq!(parse(input, &mut args), expected, "{:?}", input.escape_ascii().to_string());
+        let mut args = Vec::new();
+        assert_eq!(parse(input, &mut args), expected, "{}", input.escape_ascii());
         if matches!(expected, Parsed::Request(_)) {
-            assert_eq!(args.iter().map(|arg| arg.as_ref()).collect::<Vec<_>>(), words);
+            assert_eq!(args, words);
         }
+    }
+
+    fn line(len: usize, words: &[&str]) -> Parsed {
+        Parsed::Line(len, words.iter().map(|word| word.as_bytes().to_vec()).collect())
     }
 
     #[test]
@@ -170,9 +187,9 @@ mod tests {
         check(b"*2\r\n$1\r\na\r\n$0\r\n\r\n", Parsed::Request(17), &[b"a", b""]);
         check(b"*0\r\n", Parsed::Request(4), &[]);
         check(b"*-1\r\n", Parsed::Request(5), &[]);
-        check(b"PING\r\n*1", Parsed::Request(6), &[b"PING"]);
-        check(b"  throttle  k 1 \n", Parsed::Request(17), &[b"throttle", b"k", b"1"]);
-        check(b"\r\n", Parsed::Request(2), &[]);
+        check(b"PING\r\n*1", line(6, &["PING"]), &[]);
+        check(b"  throttle  k 1 \n", line(17, &["throttle", "k", "1"]), &[]);
+        check(b"\r\n", line(2, &[]), &[]);
         check(b"PI", Parsed::Partial, &[]);
     }
 
@@ -192,14 +209,15 @@ mod tests {
     fn integers() {
         assert_eq!(integer(b"9223372036854775807"), Some(i64::MAX));
         assert_eq!(integer(b"-9223372036854775808"), Some(i64::MIN));
-        let wrong: [&[u8]; 8] = [b"", b"-", b"+1", b" 1", b"1 ", b"9223372036854775808", b"1e3", b"99999999999999999999"];
+        let wrong: [&[u8]; 8] =
+            [b"", b"-", b"+1", b" 1", b"1 ", b"9223372036854775808", b"1e3", b"99999999999999999999"];
         assert!(wrong.iter().all(|text| integer(text).is_none()));
     }
 
     proptest! {
         #[test]
         fn any_bytes_get_an_answer(input in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse(&input, &mut Args::new());
+            parse(&input, &mut Vec::new());
         }
 
         #[test]
@@ -209,11 +227,11 @@ mod tests {
                 input.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
             }
             for end in 0..input.len() {
-                prop_assert_eq!(parse(&input[..end], &mut Args::new()), Parsed::Partial);
+                prop_assert_eq!(parse(&input[..end], &mut Vec::new()), Parsed::Partial);
             }
-            let mut args = Args::new();
+            let mut args = Vec::new();
             prop_assert_eq!(parse(&input, &mut args), Parsed::Request(input.len()));
-            prop_assert!(args.iter().zip(&words).all(|(arg, word)| arg.as_ref() == word.as_bytes()));
+            prop_assert!(args.iter().zip(&words).all(|(arg, word)| *arg == word.as_bytes()));
         }
     }
 }

@@ -76,6 +76,8 @@ impl<'a> Reply<'a> {
     /// An array of five numbers: every decision.
     #[inline]
     pub fn five(&mut self, numbers: [i64; 5]) {
+        // Room for all of it, so that what follows never has to look for any.
+        self.output.reserve(4 + 5 * 23);
         self.output.extend_from_slice(b"*5\r\n");
         numbers.into_iter().for_each(|n| self.integer(n));
     }

@@ -1,7 +1,7 @@
 //! What a connection says about itself, and what it is told in return.
 
 use super::commands::Invocation;
-use super::parse::{Args, integer};
+use super::parse::integer;
 use super::reply::Version;
 use crate::api::{Api, Namespace};
 
@@ -33,34 +33,34 @@ impl Session {
 }
 
 /// `PING [message]`
-pub fn ping(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn ping(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     match args.len() {
         1 => call.reply.simple("PONG"),
-        2 => call.reply.bulk(&args[1]),
+        2 => call.reply.bulk(args[1]),
         _ => call.reply.error("ERR wrong number of arguments for 'ping' command"),
     }
 }
 
 /// `ECHO message`
-pub fn echo(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
-    call.reply.bulk(&args[1]);
+pub fn echo(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
+    call.reply.bulk(args[1]);
 }
 
 /// `QUIT`
-pub fn quit(call: &mut Invocation<'_, '_>, _: &Api, _: &Args<'_>) {
+pub fn quit(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
     call.session.over = true;
     call.reply.simple("OK");
 }
 
 /// `RESET`
-pub fn reset(call: &mut Invocation<'_, '_>, api: &Api, _: &Args<'_>) {
+pub fn reset(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
     *call.session = Session::new(api, call.session.id);
     call.reply.simple("RESET");
 }
 
 /// `SELECT namespace`. Redis numbers its databases, and every client selects 0 unless told otherwise.
-pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
-    let selected = match args[1].as_ref() {
+pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
+    let selected = match args[1] {
         b"0" => Ok(api.default_namespace()),
         name => api.namespace(name),
     };
@@ -74,11 +74,11 @@ pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
 }
 
 /// `AUTH [user] token`
-pub fn auth(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
+pub fn auth(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     if args.len() > 3 {
         return call.reply.error("ERR wrong number of arguments for 'auth' command");
     }
-    if present(call, api, &args[args.len() - 1]) {
+    if present(call, api, args[args.len() - 1]) {
         call.reply.simple("OK");
     }
 }
@@ -97,7 +97,7 @@ fn present(call: &mut Invocation<'_, '_>, api: &Api, token: &[u8]) -> bool {
 }
 
 /// `HELLO [2|3 [AUTH user token] [SETNAME name]]`
-pub fn hello(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
+pub fn hello(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     let version = match args.get(1).map(|version| integer(version)) {
         None => call.session.version,
         Some(Some(2)) => Version::Resp2,
@@ -115,7 +115,11 @@ pub fn hello(call: &mut Invocation<'_, '_>, api: &Api, args: &Args<'_>) {
                 call.session.name = name.to_vec();
                 rest
             }
-            _ => return call.reply.error("ERR syntax error in HELLO; HELLO [2|3 [AUTH user token] [SETNAME name]]"),
+            _ => {
+                return call
+                    .reply
+                    .error("ERR syntax error in HELLO; HELLO [2|3 [AUTH user token] [SETNAME name]]");
+            }
         };
     }
     if !call.session.authorized {
@@ -145,7 +149,7 @@ fn greet(call: &mut Invocation<'_, '_>) {
 }
 
 /// `CLIENT ...`: what libraries send when they connect.
-pub fn client(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
+pub fn client(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     let session = &mut *call.session;
     match (args[1].to_ascii_uppercase().as_slice(), args.len()) {
         (b"ID", 2) => call.reply.integer(session.id as i64),
@@ -162,6 +166,8 @@ pub fn client(call: &mut Invocation<'_, '_>, _: &Api, args: &Args<'_>) {
             let version = if session.version == Version::Resp3 { 3 } else { 2 };
             call.reply.bulk(format!("id={} name={name} resp={version}\n", session.id).as_bytes());
         }
-        _ => call.reply.error("ERR unknown subcommand or wrong number of arguments for 'client'; HELP lists the commands"),
+        _ => call.reply.error(
+            "ERR unknown subcommand or wrong number of arguments for 'client'; HELP lists the commands",
+        ),
     }
 }

@@ -1,0 +1,96 @@
+//! The table of methods. A test holds it to the .proto files.
+
+/// Where a call goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A method with one message each way.
+    Unary(Method),
+    /// `tidegate.v1.Ask/ThrottleStream`.
+    Stream,
+    /// A method of the health service.
+    Health,
+    /// A method of the reflection service.
+    ReflectionV1,
+    /// The same, of the version before.
+    ReflectionV1Alpha,
+}
+
+/// A method with one message each way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `throttlecrab.RateLimiter/Throttle`
+    LimiterThrottle,
+    /// `tidegate.v1.Ask/Throttle`
+    Throttle,
+    /// `tidegate.v1.Ask/Peek`
+    Peek,
+    /// `tidegate.v1.Ask/ThrottleBatch`
+    ThrottleBatch,
+    /// `tidegate.v1.Ask/Reset`
+    Reset,
+    /// `tidegate.v1.Ask/Clear`
+    Clear,
+}
+
+/// The services that are this server's own.
+pub const SERVICES: [&str; 2] = ["throttlecrab.RateLimiter", "tidegate.v1.Ask"];
+
+/// Finds the target of a path.
+pub fn find(path: &str) -> Option<Target> {
+    let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+    match (service, method) {
+        ("throttlecrab.RateLimiter", "Throttle") => Some(Target::Unary(Method::LimiterThrottle)),
+        ("tidegate.v1.Ask", "Throttle") => Some(Target::Unary(Method::Throttle)),
+        ("tidegate.v1.Ask", "Peek") => Some(Target::Unary(Method::Peek)),
+        ("tidegate.v1.Ask", "ThrottleBatch") => Some(Target::Unary(Method::ThrottleBatch)),
+        ("tidegate.v1.Ask", "ThrottleStream") => Some(Target::Stream),
+        ("tidegate.v1.Ask", "Reset") => Some(Target::Unary(Method::Reset)),
+        ("tidegate.v1.Ask", "Clear") => Some(Target::Unary(Method::Clear)),
+        ("grpc.health.v1.Health", _) => Some(Target::Health),
+        ("grpc.reflection.v1.ServerReflection", _) => Some(Target::ReflectionV1),
+        ("grpc.reflection.v1alpha.ServerReflection", _) => Some(Target::ReflectionV1Alpha),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+    use prost_types::FileDescriptorSet;
+
+    use super::*;
+    use crate::transport::grpc::reflection::DESCRIPTOR;
+
+    #[test]
+    fn every_method_of_the_proto_files_is_found_and_streams_only_if_they_do() {
+        let files = FileDescriptorSet::decode(DESCRIPTOR).unwrap().file;
+        let mut services = Vec::new();
+        for file in &files {
+            for service in &file.service {
+                let name = format!("{}.{}", file.package(), service.name());
+                for method in &service.method {
+                    let target = find(&format!("/{name}/{}", method.name()));
+                    let target = target.unwrap_or_else(|| panic!("{name}/{} goes nowhere", method.name()));
+                    assert_eq!(
+                        target == Target::Stream,
+                        method.client_streaming(),
+                        "{name}/{}",
+                        method.name()
+                    );
+                }
+                services.push(name);
+            }
+        }
+        assert_eq!(services, SERVICES);
+    }
+
+    #[test]
+    fn anything_else_is_not() {
+        let ask = "tidegate.v1.Ask";
+        for path in ["", "/", "/x", &format!("{ask}/Peek"), &format!("/{ask}"), &format!("/{ask}/"), "/a/b/c"]
+        {
+            assert_eq!(find(path), None, "{path}");
+        }
+        assert_eq!(find("/tidegate.v1.Ask/peek"), None);
+    }
+}

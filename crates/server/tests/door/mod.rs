@@ -1,0 +1,5 @@
+//! Doors that tests open.
+
+mod http;
+
+pub use http::Door;

@@ -41,7 +41,8 @@ options! {
         log_format: LogFormat = LogFormat::Text;
         /// The directory where state is kept between runs. It is made if it is missing.
         data_dir: PathBuf = PathBuf::from("./tidegate-data");
-        /// Threads that serve connections; 0 means one per core.
+        /// Threads that serve connections; 0 means one for every two cores. More of them answer more requests, at
+        /// some more CPU for each.
         threads: usize = 0, 0..=1024;
         /// The token that every client must present; empty means that none is asked for. It is never
         /// logged or printed. Prefer the file or the variable, since everyone on the machine can see a flag.

@@ -1,4 +1,4 @@
-//! One thread per core, each with a runtime and connections of its own.
+//! A few threads, each with a runtime and connections of its own.
 //!
 //! A connection stays on the loop it was handed to. Nothing is shared between loops but the table of keys, so
 //! a request is read, decided and answered without waking another thread.
@@ -42,10 +42,11 @@ pub struct Loops {
 }
 
 impl Loops {
-    /// Starts as many as configured, or one per core.
+    /// Starts as many as configured, or one for every two cores: the kernel does the other half of the work, and a
+    /// loop that is kept busy wakes up less often.
     pub fn start(config: &Arc<Config>, api: &Arc<Api>, stop: &watch::Receiver<bool>) -> Result<Loops, Error> {
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
-        let count = if config.threads == 0 { cores() } else { config.threads };
+        let count = if config.threads == 0 { cores().div_ceil(2) } else { config.threads };
         let failed = || Error::system("start a thread");
         let (running, ended) = std::sync::mpsc::channel();
         let mut loops = Vec::new();

@@ -3,7 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`doors`] | binds, accepts, counts and turns away |
-//! | [`loops`] | one thread per core, each with its own connections |
+//! | [`loops`] | a few threads, each with its own connections |
 //! | [`persist`] | writes changed keys to disk, and brings them back |
 //! | [`banner`] | what is printed at start |
 //! | [`descriptors`] | as many open files as the system lets us have |

@@ -1,0 +1,33 @@
+//! `tidegate-bench`: what `cargo xtask bench` runs.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tidegate_bench::ask;
+
+/// Tidegate beside its peers on this machine: the same load, one table, one JSON file
+#[derive(Parser)]
+#[command(name = "tidegate-bench")]
+struct Cli {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// The Ask door: RESP, HTTP, gRPC, MessagePack, memory, and the library
+    Ask(ask::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().bench {
+        Bench::Ask(options) => ask::run(options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

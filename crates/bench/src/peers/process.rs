@@ -1,0 +1,166 @@
+//! A server process: started in a folder of its own, and killed when it is dropped.
+//!
+//! The kernel also kills it when the bench itself is killed, so no server outlives the run.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow};
+use tempfile::TempDir;
+
+use crate::cpu::CpuClock;
+use crate::rss;
+use crate::run_delay::RunDelay;
+
+/// How long a server may take until it listens.
+pub const START_WITHIN: Duration = Duration::from_secs(10);
+/// How many bytes of a server's log an error shows.
+const LOG_SHOWN: usize = 2000;
+
+/// A running server.
+pub struct Process {
+    name: &'static str,
+    child: Child,
+    cpu: CpuClock,
+    /// Its working folder, with its data and its log; removed at the end.
+    dir: TempDir,
+}
+
+impl Process {
+    /// Starts it in a new, empty folder; what it prints goes to a log there.
+    pub fn start(name: &'static str, mut command: Command) -> Result<Process> {
+        let dir = TempDir::with_prefix("tidegate-bench-").context("no temporary folder")?;
+        let log = File::create(dir.path().join("log")).context("cannot create the server's log")?;
+        command.stdout(log.try_clone().context("cannot share the server's log")?).stderr(log);
+        Process::spawn(name, command, dir)
+    }
+
+    /// The same, but hands over the lines that it prints to stdout.
+    pub fn start_printing(name: &'static str, mut command: Command) -> Result<(Process, Receiver<String>)> {
+        let dir = TempDir::with_prefix("tidegate-bench-").context("no temporary folder")?;
+        let log = File::create(dir.path().join("log")).context("cannot create the server's log")?;
+        command.stdout(Stdio::piped()).stderr(log);
+        let mut process = Process::spawn(name, command, dir)?;
+        let stdout = process.child.stdout.take().context("no pipe to the server")?;
+        Ok((process, lines_of(stdout)))
+    }
+
+    fn spawn(name: &'static str, mut command: Command, dir: TempDir) -> Result<Process> {
+        command.current_dir(dir.path()).stdin(Stdio::null());
+        // SAFETY: prctl is a plain system call, allowed between fork and exec.
+        unsafe { command.pre_exec(die_with_parent) };
+        let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
+        let cpu = CpuClock::of(child.id())?;
+        Ok(Process { name, child, cpu, dir })
+    }
+
+    /// CPU time that it has used so far.
+    pub fn cpu(&self) -> CpuClock {
+        self.cpu
+    }
+
+    /// What it, and the thread that asks, had to wait for a core.
+    pub fn run_delay(&self) -> Result<RunDelay> {
+        RunDelay::of_process_and_this_thread(self.child.id())
+    }
+
+    /// Bytes of memory that it holds now.
+    pub fn rss_bytes(&self) -> Result<u64> {
+        rss::of(self.child.id())
+    }
+
+    /// Waits until something answers on each of these addresses.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a server that is not ours signals nothing when it listens"
+    )]
+    pub fn await_listening(&mut self, addresses: &[SocketAddr]) -> Result<()> {
+        let start = Instant::now();
+        for address in addresses {
+            while TcpStream::connect(address).is_err() {
+                if let Some(status) = self.child.try_wait().context("cannot look at a child process")? {
+                    return Err(self.failure(&format!("ended with {status}")));
+                }
+                if start.elapsed() > START_WITHIN {
+                    return Err(self.failure(&format!("does not listen on {address}")));
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error that shows what it logged last.
+    pub fn failure(&self, what: &str) -> anyhow::Error {
+        anyhow!("{} {what}; its log ends: {}", self.name, self.log())
+    }
+
+    fn log(&self) -> String {
+        let log = std::fs::read(self.dir.path().join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_SHOWN)..]).trim().to_string()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if let Err(error) = self.child.kill().and_then(|()| self.child.wait()) {
+            eprintln!("cannot end {}: {error}", self.name);
+        }
+    }
+}
+
+/// An address that nothing listens on at the moment, for servers that cannot choose one themselves.
+pub fn free_address() -> Result<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("no free loopback port")?;
+    listener.local_addr().context("a listener without an address")
+}
+
+/// Reads to the end of the pipe even when nobody listens any more, so that the server never blocks on it.
+fn lines_of(stdout: ChildStdout) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        let mut listening = true;
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            listening = listening && sender.send(line).is_ok();
+        }
+    });
+    receiver
+}
+
+fn die_with_parent() -> std::io::Result<()> {
+    // SAFETY: takes no pointers.
+    match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dropping_ends_the_process() {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let process = Process::start("sleep", command).unwrap();
+        let cpu = process.cpu();
+        cpu.read().unwrap();
+        drop(process);
+        assert!(cpu.read().is_err());
+    }
+
+    #[test]
+    fn a_server_that_ends_early_is_named_with_its_log() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo no such option >&2; exit 3"]);
+        let mut process = Process::start("toy", command).unwrap();
+        let error = process.await_listening(&[free_address().unwrap()]).unwrap_err().to_string();
+        assert!(error.contains("toy ended") && error.contains("no such option"), "{error}");
+    }
+}

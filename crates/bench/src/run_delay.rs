@@ -1,0 +1,64 @@
+//! Time that threads were ready to run and the machine ran something else.
+//!
+//! On a shared machine a reply may be late because nobody let the server run. The kernel counts that for each
+//! thread (the second figure of its `schedstat`), so that it can be told from a pause of the server's own.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+/// The threads that a process had when it was opened, and the thread that opened it.
+pub struct RunDelay {
+    threads: Vec<File>,
+}
+
+impl RunDelay {
+    /// Opens the counters once, since reading them should cost little.
+    pub fn of_process_and_this_thread(pid: u32) -> Result<RunDelay> {
+        let open =
+            |path: PathBuf| File::open(&path).with_context(|| format!("cannot open {}", path.display()));
+        let tasks = format!("/proc/{pid}/task");
+        let mut threads = vec![open("/proc/thread-self/schedstat".into())?];
+        for task in fs::read_dir(&tasks).with_context(|| format!("cannot list {tasks}"))? {
+            threads.push(open(task.context("cannot list threads")?.path().join("schedstat"))?);
+        }
+        Ok(RunDelay { threads })
+    }
+
+    /// All of them together so far. A thread that has ended counts no more.
+    pub fn read(&self) -> Duration {
+        self.threads.iter().filter_map(read).sum()
+    }
+}
+
+fn read(schedstat: &File) -> Option<Duration> {
+    let mut buffer = [0; 64];
+    let len = schedstat.read_at(&mut buffer, 0).ok()?;
+    parse(std::str::from_utf8(&buffer[..len]).ok()?)
+}
+
+/// Nanoseconds run, nanoseconds ready, times run.
+fn parse(schedstat: &str) -> Option<Duration> {
+    schedstat.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_figure_is_the_delay() {
+        assert_eq!(parse("37826180 712450 30\n"), Some(Duration::from_nanos(712_450)));
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn this_process_has_counters() {
+        let delay = RunDelay::of_process_and_this_thread(std::process::id()).unwrap();
+        assert!(delay.threads.len() >= 2);
+        assert!(delay.read() <= delay.read());
+    }
+}

@@ -27,15 +27,50 @@ pub fn parse<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Parsed {
     args.clear();
     match input.first() {
         None => Parsed::Partial,
-        Some(b'*') => {
-            let mut reader = Reader { input, at: 1 };
-            match reader.array(args) {
-                Ok(()) => Parsed::Request(reader.at),
-                Err(Stop::Partial) => Parsed::Partial,
-                Err(Stop::Broken(why)) => Parsed::Broken(why),
-            }
-        }
+        Some(b'*') => match quick(input, args) {
+            Some(len) => Parsed::Request(len),
+            None => careful(input, args),
+        },
         Some(_) => line(input),
+    }
+}
+
+/// Reads a request whose lengths are all below 100, as nearly every one is. `None`: look again, carefully.
+#[inline]
+fn quick<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Option<usize> {
+    let (count, mut rest) = small_length(b'*', input)?;
+    for _ in 0..count {
+        let (len, after) = small_length(b'$', rest)?;
+        let (argument, after) = after.split_at_checked(len)?;
+        rest = after.strip_prefix(b"\r\n")?;
+        args.push(argument);
+    }
+    Some(input.len() - rest.len())
+}
+
+#[inline]
+fn small_length(kind: u8, input: &[u8]) -> Option<(usize, &[u8])> {
+    let &[first, a, b, c, d] = input.first_chunk()?;
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
+    if first != kind || digit(a) > 9 {
+        return None;
+    }
+    match [b, c, d] {
+        [b'\r', b'\n', _] => Some((digit(a), &input[4..])),
+        [b, b'\r', b'\n'] if digit(b) <= 9 => Some((digit(a) * 10 + digit(b), &input[5..])),
+        _ => None,
+    }
+}
+
+/// Reads any request, and says what is wrong with what is none.
+#[cold]
+fn careful<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Parsed {
+    args.clear();
+    let mut reader = Reader { input, at: 1 };
+    match reader.array(args) {
+        Ok(()) => Parsed::Request(reader.at),
+        Err(Stop::Partial) => Parsed::Partial,
+        Err(Stop::Broken(why)) => Parsed::Broken(why),
     }
 }
 
@@ -66,7 +101,6 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    #[inline]
     fn array(&mut self, args: &mut Vec<&'a [u8]>) -> Result<(), Stop> {
         let count = self.length()?;
         if count > MAX_ARGS as i64 {
@@ -78,23 +112,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    #[inline]
     fn argument(&mut self) -> Result<&'a [u8], Stop> {
         let kind = *self.input.get(self.at).ok_or(Stop::Partial)?;
         self.at += 1;
         match kind {
             b'$' => {
                 let len = usize::try_from(self.length()?).map_err(|_| Stop::Broken("invalid bulk length"))?;
-                let rest = &self.input[self.at..];
-                let (argument, end) = match rest.get(..len.saturating_add(2)) {
-                    Some(whole) => whole.split_at(len),
-                    None => return Err(Stop::Partial),
-                };
-                if end != b"\r\n" {
-                    return Err(Stop::Broken("expected a line end after a bulk string"));
-                }
-                self.at += len + 2;
-                Ok(argument)
+                self.bulk(len)
             }
             // Some clients send numbers as numbers.
             b':' => self.line(),
@@ -102,21 +126,21 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length and its line end. Nearly all have one or two digits.
-    #[inline]
-    fn length(&mut self) -> Result<i64, Stop> {
-        let digit = |byte: u8| byte.wrapping_sub(b'0');
-        match self.input[self.at..] {
-            [a, b'\r', b'\n', ..] if digit(a) <= 9 => {
-                self.at += 3;
-                Ok(i64::from(digit(a)))
+    /// As many bytes as announced, and their line end.
+    fn bulk(&mut self, len: usize) -> Result<&'a [u8], Stop> {
+        let (bulk, rest) = self.input[self.at..].split_at_checked(len).ok_or(Stop::Partial)?;
+        match rest {
+            [b'\r', b'\n', ..] => {
+                self.at += len + 2;
+                Ok(bulk)
             }
-            [a, b, b'\r', b'\n', ..] if digit(a) <= 9 && digit(b) <= 9 => {
-                self.at += 4;
-                Ok(i64::from(digit(a)) * 10 + i64::from(digit(b)))
-            }
-            _ => integer(self.line()?).ok_or(Stop::Broken("invalid length")),
+            [] | [b'\r'] => Err(Stop::Partial),
+            _ => Err(Stop::Broken("expected a line end after a bulk string")),
         }
+    }
+
+    fn length(&mut self) -> Result<i64, Stop> {
+        integer(self.line()?).ok_or(Stop::Broken("invalid length"))
     }
 
     /// Up to the next line end. Lengths and numbers have at most 20 characters.

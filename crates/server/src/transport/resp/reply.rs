@@ -76,18 +76,19 @@ impl<'a> Reply<'a> {
     /// An array of five numbers: every decision.
     #[inline]
     pub fn five(&mut self, numbers: [i64; 5]) {
-        // Room for all of it, so that what follows never has to look for any.
-        self.output.reserve(4 + 5 * 23);
-        self.output.extend_from_slice(b"*5\r\n");
-        numbers.into_iter().for_each(|n| self.integer(n));
+        let mut line = Line { bytes: [0; FIVE_BYTES], len: 0 };
+        line.push(*b"*5\r\n");
+        for n in numbers {
+            match n {
+                0..=9 => line.push([b':', b'0' + n as u8, b'\r', b'\n']),
+                10..=99 => line.push([b':', b'0' + (n / 10) as u8, b'0' + (n % 10) as u8, b'\r', b'\n']),
+                _ => line.push_number(n),
+            }
+        }
+        self.output.extend_from_slice(&line.bytes[..line.len]);
     }
 
-    #[inline]
     fn number(&mut self, kind: u8, n: i64) {
-        if let 0..=9 = n {
-            self.output.extend_from_slice(&[kind, b'0' + n as u8, b'\r', b'\n']);
-            return;
-        }
         self.line(kind, itoa::Buffer::new().format(n).as_bytes());
     }
 
@@ -96,6 +97,32 @@ impl<'a> Reply<'a> {
         self.output.push(kind);
         self.output.extend_from_slice(text);
         self.output.extend_from_slice(b"\r\n");
+    }
+}
+
+/// A head, and five numbers of a sign, 19 digits, a mark and a line end.
+const FIVE_BYTES: usize = 4 + 5 * 23;
+
+/// A decision on its way out: written on the stack, copied once.
+struct Line {
+    bytes: [u8; FIVE_BYTES],
+    len: usize,
+}
+
+impl Line {
+    #[inline]
+    fn push<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes[self.len..self.len + N].copy_from_slice(&bytes);
+        self.len += N;
+    }
+
+    fn push_number(&mut self, n: i64) {
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(n).as_bytes();
+        self.push([b':']);
+        self.bytes[self.len..self.len + digits.len()].copy_from_slice(digits);
+        self.len += digits.len();
+        self.push(*b"\r\n");
     }
 }
 
@@ -111,11 +138,12 @@ mod tests {
             reply.map(1);
             reply.bulk(b"k");
             reply.null();
-            reply.five([1, -1, 10, 9, i64::MIN]);
+            reply.five([1, -1, 10, 99, i64::MIN]);
+            reply.integer(7);
             reply.error("ERR two\r\nlines");
             String::from_utf8(output).unwrap()
         };
-        let rest = "*5\r\n:1\r\n:-1\r\n:10\r\n:9\r\n:-9223372036854775808\r\n-ERR two  lines\r\n";
+        let rest = "*5\r\n:1\r\n:-1\r\n:10\r\n:99\r\n:-9223372036854775808\r\n:7\r\n-ERR two  lines\r\n";
         assert_eq!(write(Version::Resp2), format!("*2\r\n$1\r\nk\r\n$-1\r\n{rest}"));
         assert_eq!(write(Version::Resp3), format!("%1\r\n$1\r\nk\r\n_\r\n{rest}"));
     }

@@ -35,8 +35,8 @@ const MIN_SHARD_KEYS: usize = 4096;
 const SHARDS_PER_CORE: usize = 8;
 const MAX_SHARDS: usize = 256;
 
-/// Changed keys looked up under one lock. A caller waits for no more than these, some 10 us.
-const SETTLE_AT_ONCE: usize = 256;
+/// Changed keys handed out at once, at least, unless they are the last.
+const HAND_OUT: usize = 2048;
 
 /// See the module.
 pub struct Keys {
@@ -185,16 +185,25 @@ impl Keys {
         }
     }
 
-    /// Hands out the keys that changed since the last call, with their state now; `Tat::default()` is one
-    /// that was forgotten. Needs `track_changes`.
-    pub fn drain_changes(&self, mut read: impl FnMut(KeyHash, Tat)) {
+    /// Hands out the keys that changed since the last call, a few thousand at a time and under no lock, with
+    /// their state now; `Tat::default()` is one that was forgotten. Needs `track_changes`.
+    pub fn drain_changes(&self, mut read: impl FnMut(&[(KeyHash, Tat)])) {
+        let mut records = Vec::new();
+        let mut hand_out = |records: &mut Vec<(KeyHash, Tat)>, at_least: usize| {
+            if records.len() > at_least {
+                read(records);
+                records.clear();
+            }
+        };
         for shard in &self.shards {
-            let changed = shard.lock().take_changed();
-            for chunk in changed.chunks(SETTLE_AT_ONCE) {
-                let mut shard = shard.lock();
-                chunk.iter().for_each(|&hash| read(hash, shard.settle(hash)));
+            let (forgotten, segments) = shard.lock().take_changes();
+            records.extend(forgotten.into_iter().map(|hash| (hash, Tat::default())));
+            for index in segments {
+                shard.lock().settle_segment(index, |hash, tat| records.push((hash, tat)));
+                hand_out(&mut records, HAND_OUT);
             }
         }
+        hand_out(&mut records, 0);
     }
 
     /// Puts a key back as it was stored.

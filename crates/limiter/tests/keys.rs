@@ -100,14 +100,14 @@ proptest! {
                 0 => {
                     table.keys.reset(table.hash(key), now);
                 }
-                1 => table.keys.drain_changes(|hash, tat| log.extend([(hash, tat)])),
+                1 => table.keys.drain_changes(|records| log.extend(records.iter().copied())),
                 2 if key == 0 => {
                     table.keys.clear(table.namespace, now);
                 }
                 _ => prop_assert!(table.touch(key, now).is_ok()),
             }
         }
-        table.keys.drain_changes(|hash, tat| log.extend([(hash, tat)]));
+        table.keys.drain_changes(|records| log.extend(records.iter().copied()));
         let restored = Table::new(options());
         log.iter().for_each(|(hash, tat)| restored.keys.restore(*hash, *tat, now));
         for key in 0..500 {

@@ -221,6 +221,43 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
+async fn a_request_may_come_byte_by_byte() {
+    let door = Door::open().await;
+    let mut client = Client::of(&door).await;
+    for (request, remaining) in [("", 1), ("connection: keep-alive\r\nte: trailers\r\n", 0)] {
+        for byte in post("/throttle", request, &limited("k").to_string()).bytes() {
+            client.send([byte]).await;
+        }
+        assert_eq!(client.receive().await.json()["remaining"], remaining);
+    }
+}
+
+#[tokio::test]
+async fn requests_of_every_kind_share_a_connection() {
+    let door = Door::open().await;
+    let mut client = Client::of(&door).await;
+    let body = limited("k").to_string();
+    let chunked = format!(
+        "POST /throttle HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    );
+    assert_eq!(client.ask(post("/throttle", "", &body)).await.json()["remaining"], 1);
+    assert_eq!(client.ask(chunked).await.json()["remaining"], 0);
+    assert_eq!(client.ask(post("/throttle", "", &body)).await.json()["allowed"], false);
+    assert_eq!(client.ask(post("/throttle", "connection: close\r\n", &body)).await.status, 200);
+    assert!(client.try_receive().await.is_none());
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let door = Door::with(|config| config.http.handshake_timeout_ms = 50).await;
+    let mut stream = door.connect().await;
+    let requests = post("/throttle", "", &limited("k").to_string()).repeat(1000);
+    while stream.write_all(requests.as_bytes()).await.is_ok() {}
+    assert_eq!(Client::of(&door).await.ask(get("/health", "")).await.status, 200);
+}
+
+#[tokio::test]
 async fn a_client_may_close_its_side_once_it_has_asked() {
     let door = Door::open().await;
     let mut client = Client::of(&door).await;

@@ -26,6 +26,8 @@ const CHANGED: u64 = 1 << 63;
 pub struct Page {
     tags: [u8; GROUPS * GROUP],
     len: u16,
+    /// Whether any entry may be marked as changed.
+    changed: bool,
     entries: [Entry; CAPACITY],
 }
 
@@ -62,7 +64,7 @@ impl Page {
     pub fn new() -> Box<Page> {
         let mut tags = [FREE; GROUPS * GROUP];
         tags[CAPACITY..].fill(NO_PLACE);
-        Box::new(Page { tags, len: 0, entries: [Entry::default(); CAPACITY] })
+        Box::new(Page { tags, len: 0, changed: false, entries: [Entry::default(); CAPACITY] })
     }
 
     pub fn len(&self) -> usize {
@@ -106,19 +108,31 @@ impl Page {
         self.entries[slot].tat()
     }
 
-    /// Stores a new arrival time and marks it changed. True if it was not marked before.
+    /// Stores a new arrival time and marks it changed.
     #[inline]
-    pub fn set_tat(&mut self, slot: usize, tat: Tat) -> bool {
+    pub fn set_tat(&mut self, slot: usize, tat: Tat) {
         let entry = &mut self.entries[slot];
-        let fresh = entry.tat_ns & CHANGED == 0;
         entry.tat_ns = tat.ns | CHANGED;
         entry.tat_rem = tat.rem;
-        fresh
+        self.changed = true;
     }
 
-    /// Takes the mark off.
-    pub fn settle(&mut self, slot: usize) {
-        self.entries[slot].tat_ns &= !CHANGED;
+    /// Whether any key may have changed since [`Page::settle`].
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Hands out the keys that have changed, and takes their marks off.
+    pub fn settle(&mut self, mut read: impl FnMut(Entry)) {
+        if !std::mem::take(&mut self.changed) {
+            return;
+        }
+        for slot in 0..CAPACITY {
+            if self.tags[slot] != FREE && self.entries[slot].tat_ns & CHANGED != 0 {
+                self.entries[slot].tat_ns &= !CHANGED;
+                read(self.entries[slot]);
+            }
+        }
     }
 
     fn slots(&self) -> impl Iterator<Item = usize> {
@@ -136,6 +150,7 @@ impl Page {
         let Some(slot) = self.search(hash, FREE, |_| true) else { return false };
         self.tags[slot] = tag(hash);
         self.entries[slot] = entry;
+        self.changed |= entry.tat_ns & CHANGED != 0;
         self.len += 1;
         true
     }
@@ -268,16 +283,20 @@ mod tests {
     fn the_changed_mark_is_reported_once_and_moves_with_its_key() {
         let mut page = Page::new();
         assert!(page.push(entry(1)) && page.push(entry(2)));
+        assert!(!page.is_changed());
         let slot = page.find(hash(2)).unwrap();
-        assert!(page.set_tat(slot, Tat { ns: 5, rem: 3 }));
-        assert!(!page.set_tat(slot, Tat { ns: 6, rem: 4 }));
-        let moved = page.entries().nth(1).unwrap();
+        page.set_tat(slot, Tat { ns: 5, rem: 3 });
         let mut other = Page::new();
-        assert!(other.push(moved));
-        let slot = other.find(hash(2)).unwrap();
-        assert_eq!(other.tat(slot), Tat { ns: 6, rem: 4 });
-        assert!(!other.set_tat(slot, Tat { ns: 7, rem: 0 }));
-        other.settle(slot);
-        assert!(other.set_tat(slot, Tat { ns: 8, rem: 0 }));
+        assert!(page.entries().all(|entry| other.push(entry)));
+        let settle = |page: &mut Page| {
+            let mut seen = Vec::new();
+            page.settle(|entry| seen.push((entry.hash(), entry.tat())));
+            seen
+        };
+        assert!(other.is_changed());
+        assert_eq!(settle(&mut other), [(hash(2), Tat { ns: 5, rem: 3 })]);
+        assert_eq!(settle(&mut other), []);
+        assert!(other.push(entry(3).changed()));
+        assert_eq!(settle(&mut other), [(hash(3), Tat { ns: 3, rem: 0 })]);
     }
 }

@@ -26,6 +26,8 @@ pub struct Segment {
     count: u8,
     /// How many bits of the place lead to this segment.
     depth: u8,
+    /// Whether its shard has noted that keys of it have changed.
+    pub noted: bool,
 }
 
 impl Segment {

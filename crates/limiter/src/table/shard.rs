@@ -73,13 +73,32 @@ pub struct Shard {
     pages: usize,
     max_keys: usize,
     when_full: WhenFull,
-    /// Keys changed since the last flush, each once; `None` if nobody asks.
-    changed: Option<Vec<KeyHash>>,
+    /// What has changed since the last flush; `None` if nobody asks.
+    changes: Option<Changes>,
     sweep_at: (usize, usize),
     inserts: u32,
     evicted: u64,
     refused: u64,
     untracked: u64,
+}
+
+/// What has changed since the last flush. The keys themselves carry a mark; this says where to look.
+#[derive(Default)]
+struct Changes {
+    /// Segments with marked keys, each once.
+    segments: Vec<u32>,
+    /// Keys that callers have made the shard forget.
+    forgotten: Vec<KeyHash>,
+}
+
+impl Changes {
+    #[inline]
+    fn note(&mut self, segment: &mut Segment, index: usize) {
+        if !segment.noted {
+            segment.noted = true;
+            self.segments.push(index as u32);
+        }
+    }
 }
 
 /// How a shard is made.
@@ -107,7 +126,7 @@ impl Shard {
             pages: 0,
             max_keys: options.max_keys.max(1),
             when_full: options.when_full,
-            changed: options.track_changes.then(Vec::new),
+            changes: options.track_changes.then(Changes::default),
             sweep_at: (0, 0),
             inserts: 0,
             evicted: 0,
@@ -152,11 +171,8 @@ impl Shard {
         match (tat, &mut place) {
             (None, _) => Ok(result),
             (Some(tat), Some((page, slot))) => {
-                if page.set_tat(*slot, tat)
-                    && let Some(changed) = &mut self.changed
-                {
-                    changed.push(hash);
-                }
+                page.set_tat(*slot, tat);
+                self.note(segment);
                 Ok(result)
             }
             (Some(tat), None) if tat.is_past(now) => Ok(result),
@@ -173,13 +189,17 @@ impl Shard {
         if self.keys >= self.max_keys && !self.make_room(hash, now)? {
             return Ok(());
         }
-        let mut entry = Entry::new(hash, tat);
-        if let Some(changed) = &mut self.changed {
-            changed.push(hash);
-            entry = entry.changed();
-        }
-        self.place(entry, now);
+        let index = self.place(Entry::new(hash, tat).changed(), now);
+        self.note(index);
         Ok(())
+    }
+
+    /// Notes that a key of a segment has changed.
+    #[inline]
+    fn note(&mut self, index: usize) {
+        if let Some(changes) = &mut self.changes {
+            changes.note(&mut self.segments[index], index);
+        }
     }
 
     /// Stores a key as it was found on disk: not a change, and within the bound.
@@ -190,12 +210,13 @@ impl Shard {
         }
     }
 
-    fn place(&mut self, entry: Entry, now: Nanos) {
+    /// Puts a key that is not there into its segment, and says which that is.
+    fn place(&mut self, entry: Entry, now: Nanos) -> usize {
         loop {
             let index = self.segment_of(entry.hash());
             if self.segments[index].push(entry) {
                 self.keys += 1;
-                return;
+                return index;
             }
             self.grow(index, entry.hash(), now);
         }
@@ -230,8 +251,12 @@ impl Shard {
         // The run of entries that led to the old segment: its upper half now leads to the new one.
         let half = 1usize << (self.depth - depth);
         let start = self.directory_index(hash) & !(2 * half - 1);
-        self.directory[start + half..start + 2 * half].fill(self.segments.len() as u32);
+        let index = self.segments.len();
+        self.directory[start + half..start + 2 * half].fill(index as u32);
         self.segments.push(upper);
+        if self.segments[index].pages().any(Page::is_changed) {
+            self.note(index);
+        }
     }
 
     /// Frees a place in a full shard, for a key that is new. `Ok(false)`: the key is not to be kept.
@@ -309,8 +334,8 @@ impl Shard {
     pub fn reset(&mut self, hash: KeyHash, now: Nanos) -> bool {
         let live = !self.get(hash).is_past(now);
         let held = self.remove(hash);
-        if held && let Some(changed) = &mut self.changed {
-            changed.push(hash);
+        if held && let Some(changes) = &mut self.changes {
+            changes.forgotten.push(hash);
         }
         held && live
     }
@@ -330,12 +355,12 @@ impl Shard {
 
     /// Forgets the keys of a namespace in one segment, and says how many live ones went.
     pub fn clear_segment(&mut self, index: usize, namespace: NamespaceTag, now: Nanos) -> u64 {
-        let (mut live, changed) = (0, &mut self.changed);
+        let (mut live, changes) = (0, &mut self.changes);
         let mut keep = |entry: Entry| {
             let keep = !entry.hash().is_in(namespace);
             if !keep {
                 live += u64::from(!entry.tat().is_past(now));
-                changed.iter_mut().for_each(|changed| changed.push(entry.hash()));
+                changes.iter_mut().for_each(|changes| changes.forgotten.push(entry.hash()));
             }
             keep
         };
@@ -345,18 +370,18 @@ impl Shard {
         live
     }
 
-    /// Hands over the keys changed since the last call.
-    pub fn take_changed(&mut self) -> Vec<KeyHash> {
-        self.changed.as_mut().map(std::mem::take).unwrap_or_default()
+    /// Hands over what has changed since the last call: keys that callers had forgotten, to be told first, and
+    /// segments to be read by [`Shard::settle_segment`].
+    pub fn take_changes(&mut self) -> (Vec<KeyHash>, Vec<u32>) {
+        let changes = self.changes.as_mut().map(std::mem::take).unwrap_or_default();
+        (changes.forgotten, changes.segments)
     }
 
-    /// The state of a changed key, no longer counted as changed. `Tat::default()`: forgotten.
-    pub fn settle(&mut self, hash: KeyHash) -> Tat {
-        let index = self.segment_of(hash);
-        let Some(page) = self.segments[index].page_mut(hash) else { return Tat::default() };
-        let Some(slot) = page.find(hash) else { return Tat::default() };
-        page.settle(slot);
-        page.tat(slot)
+    /// Reads out the changed keys of a segment, which then count as unchanged.
+    pub fn settle_segment(&mut self, index: u32, mut read: impl FnMut(KeyHash, Tat)) {
+        let segment = &mut self.segments[index as usize];
+        segment.noted = false;
+        segment.pages_mut().for_each(|page| page.settle(|entry| read(entry.hash(), entry.tat())));
     }
 
     /// What the shard holds.

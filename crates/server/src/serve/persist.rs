@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use tidegate_core::Tat;
 use tidegate_limiter::keys::random_secret;
 use tidegate_limiter::{Clock, KeyHash};
 use tidegate_store::DataDir;
@@ -22,9 +23,6 @@ const SWEPT_PAGES: usize = 4;
 
 /// How long a failed snapshot waits for its next try.
 const PAUSE: Duration = Duration::from_secs(5);
-
-/// Records handed to the store at once.
-const CHUNK: usize = 4096;
 
 /// The thread that writes, or nobody if nothing is to be written.
 pub struct Persister {
@@ -114,23 +112,23 @@ impl Writer {
     fn flush(&mut self) {
         self.last_flush = Instant::now();
         let now = self.api.clock().now();
-        let records = &mut self.records;
-        records.clear();
-        self.api.keys().drain_changes(|hash, tat| records.push(KeyRecord { hash: hash.0, tat }));
-        let flushed = records.len() as u64;
-        let mut chunks = self.records.chunks(CHUNK);
-        let appended =
-            chunks.try_for_each(|chunk| self.store.append(chunk, now)).and_then(|()| self.store.sync());
+        let (mut flushed, mut result) = (0, Ok(()));
+        // After a failed write the rest is drained all the same: the snapshot that is then due covers it.
+        self.api.keys().drain_changes(|records| {
+            to_records(records, &mut self.records);
+            flushed += records.len() as u64;
+            if result.is_ok() {
+                result = self.store.append(&self.records, now);
+            }
+        });
         let metrics = &self.api.metrics().persistence;
-        match appended {
+        match result.and_then(|()| self.store.sync()) {
             Ok(()) => {
                 metrics.flushes.add(1);
                 metrics.flushed_keys.add(flushed);
             }
             Err(error) => self.failed("changed keys are not on disk", &error),
         }
-        // A burst of changes should not be remembered as memory.
-        self.records.shrink_to(1 << 16);
     }
 
     fn snapshot(&mut self) {
@@ -153,8 +151,7 @@ impl Writer {
         let mut snapshot = self.store.begin_snapshot(now)?;
         let (mut keys, mut chunk) = (0, Vec::new());
         api.keys().read_all(now, |records| {
-            chunk.clear();
-            chunk.extend(records.iter().map(|(hash, tat)| KeyRecord { hash: hash.0, tat: *tat }));
+            to_records(records, &mut chunk);
             keys += chunk.len() as u64;
             snapshot.write(&chunk)?;
             if self.last_flush.elapsed() >= self.interval {
@@ -170,4 +167,9 @@ impl Writer {
         self.api.metrics().persistence.errors.add(1);
         tracing::error!("{what}: {error}; {}", error.hint());
     }
+}
+
+fn to_records(keys: &[(KeyHash, Tat)], records: &mut Vec<KeyRecord>) {
+    records.clear();
+    records.extend(keys.iter().map(|(hash, tat)| KeyRecord { hash: hash.0, tat: *tat }));
 }

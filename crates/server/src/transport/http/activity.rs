@@ -41,8 +41,13 @@ impl Activity {
     /// Bytes came in: if nothing was under way, a request has begun.
     pub fn bytes_arrived(&self) {
         if self.open.get() == 0 && self.waiting.get() == Overdue::Idle {
-            self.wait_for(Overdue::Head);
+            self.request_began();
         }
+    }
+
+    /// The beginning of a request is there.
+    pub fn request_began(&self) {
+        self.wait_for(Overdue::Head);
     }
 
     /// A request was handed to the server. While one is open, nothing is expected of the client.

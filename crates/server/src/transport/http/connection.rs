@@ -1,13 +1,10 @@
 //! One connection: which protocol it speaks, how long it may be silent, and how it ends.
 
-use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 
-use bytes::BytesMut;
 use hyper::service::service_fn;
 use hyper_util::server::graceful::GracefulConnection;
-use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -15,13 +12,9 @@ use super::HttpDoor;
 use super::activity::{Activity, Overdue};
 use super::exchange::exchange;
 use super::patience::within;
+use super::plain::{self, Left};
 use super::refuse::refuse;
 use super::wire::Wire;
-
-/// What an HTTP/2 connection begins with, and no HTTP/1.1 request does.
-const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// What is read to tell the protocol: more than needed, since it is mostly a whole request.
-const OPENING_BYTES: usize = 1024;
 
 /// What the requests of one connection share.
 pub struct Connection {
@@ -31,8 +24,10 @@ pub struct Connection {
 }
 
 /// Why a connection is to end before its client closes it.
-enum End {
+pub enum End {
+    /// The server stops.
     Shutdown,
+    /// The client has taken too long.
     Overdue(Overdue),
 }
 
@@ -46,8 +41,10 @@ impl Connection {
         }
     }
 
-    async fn end(&self) -> End {
+    /// Returns when the connection is to end.
+    pub async fn end(&self) -> End {
         tokio::select! {
+            biased;
             () = self.shutdown() => End::Shutdown,
             what = self.activity.overdue() => End::Overdue(what),
         }
@@ -61,44 +58,16 @@ impl Connection {
 pub async fn serve(mut socket: TcpStream, door: &Rc<HttpDoor>, shutdown: watch::Receiver<bool>) {
     let activity = Activity::new(door.patience);
     let connection = Rc::new(Connection { door: door.clone(), activity, shutdown });
-    let mut opening = BytesMut::with_capacity(OPENING_BYTES);
-    let protocol = tokio::select! {
-        protocol = tell_protocol(&mut socket, &mut opening, &connection.activity) => protocol,
-        end = connection.end() => match end {
-            End::Overdue(Overdue::Head) => return refuse(socket, &door.too_slow()).await,
-            End::Overdue(Overdue::Idle) | End::Shutdown => return,
-        },
-    };
-    let wire = |socket| Wire::new(socket, opening.freeze());
-    match protocol {
-        Ok(Protocol::Http1) => serve_http1(wire(socket).noted_by(connection.clone()), connection).await,
-        Ok(Protocol::Http2) => serve_http2(wire(socket), connection).await,
-        Err(error) => tracing::debug!(%error, "a connection ended before its first request"),
-    }
-}
-
-enum Protocol {
-    Http1,
-    Http2,
-}
-
-async fn tell_protocol(
-    socket: &mut TcpStream,
-    opening: &mut BytesMut,
-    activity: &Activity,
-) -> io::Result<Protocol> {
-    loop {
-        let seen = opening.len().min(HTTP2_PREFACE.len());
-        if opening[..seen] != HTTP2_PREFACE[..seen] {
-            return Ok(Protocol::Http1);
+    match plain::serve(&mut socket, &connection).await {
+        Ok(Left::Closed) => {}
+        Ok(Left::HeadOverdue) => refuse(socket, &door.too_slow()).await,
+        Ok(Left::Other(read)) if read.starts_with(plain::HTTP2_PREFACE) => {
+            serve_http2(Wire::new(socket, read), connection).await;
         }
-        if seen == HTTP2_PREFACE.len() {
-            return Ok(Protocol::Http2);
+        Ok(Left::Other(read)) => {
+            serve_http1(Wire::new(socket, read).noted_by(connection.clone()), connection).await;
         }
-        if socket.read_buf(opening).await? == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        activity.bytes_arrived();
+        Err(error) => tracing::debug!(%error, "an HTTP connection broke"),
     }
 }
 

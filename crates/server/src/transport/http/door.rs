@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use hyper::server::conn::{http1, http2};
 
+use super::date::Date;
 use super::patience::Patience;
+use super::plain;
 use crate::api::{Api, Refusal, Transport};
 use crate::config;
 use crate::transport::grpc::Services;
 
 /// The head of a request: request line and headers, on either protocol.
 const MAX_HEAD_BYTES: usize = 16 * 1024;
-/// Headers in one request.
-const MAX_HEADERS: usize = 64;
 /// Body bytes of one HTTP/2 stream that may wait to be taken in.
 const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
 /// Body bytes of all streams of one HTTP/2 connection that may wait to be taken in.
@@ -30,6 +30,9 @@ pub struct HttpDoor {
     pub(super) patience: Patience,
     pub(super) max_body_bytes: usize,
     pub(super) max_batch: usize,
+    /// What plain requests are read into, and answered from.
+    pub(super) buffers: plain::Buffers,
+    pub(super) date: Date,
     pub(super) http1: http1::Builder,
     pub(super) http2: http2::Builder<OnThisLoop>,
 }
@@ -46,6 +49,8 @@ impl HttpDoor {
             },
             max_body_bytes: config.max_body_bytes,
             max_batch: config.max_batch,
+            buffers: plain::Buffers::default(),
+            date: Date::default(),
             http1: http1(),
             http2: http2(config),
         }
@@ -66,7 +71,6 @@ fn http1() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .max_buf_size(MAX_HEAD_BYTES)
-        .max_headers(MAX_HEADERS)
         // Pipelined replies leave in one write.
         .pipeline_flush(true)
         // A client may shut down its side once it has asked; `printf ... | nc` does.

@@ -72,7 +72,7 @@ pub fn exchange(
 }
 
 fn begin(door: &HttpDoor, request: Request<Incoming>) -> Step {
-    let begun = match MediaType::of(request.headers()) {
+    let begun = match MediaType::of_headers(request.headers()) {
         MediaType::Grpc if request.version() == Version::HTTP_2 => return begin_call(door, request),
         MediaType::Grpc => Err(Refusal::unsupported_media_type("gRPC over HTTP/1.1")),
         MediaType::GrpcWeb => Err(Refusal::unsupported_media_type("gRPC-Web")),
@@ -114,7 +114,10 @@ fn begin_ask(door: &HttpDoor, request: Request<Incoming>) -> Result<Step, Refusa
 
 async fn ask(door: &HttpDoor, operation: Operation, version: Version, body: Incoming) -> Response<Outgoing> {
     match body::collect(body, door).await {
-        Ok(body) => operation.run(door, &body).map_or_else(|refusal| reply::refusal(&refusal), reply::json),
+        Ok(body) => {
+            let answered = operation.run(&mut door.api.begin(Transport::Http), door.max_batch, &body);
+            answered.map_or_else(|refusal| reply::refusal(&refusal), reply::json)
+        }
         Err(refusal) => {
             door.count_refused(Transport::Http);
             reply::unread(&refusal, version)

@@ -17,7 +17,11 @@ pub fn namespace(api: &Api, headers: &HeaderMap) -> Result<Namespace, Refusal> {
 
 /// The token of `Authorization: Bearer TOKEN`.
 pub fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let value = headers.get(header::AUTHORIZATION)?.as_bytes();
+    bearer_of(headers.get(header::AUTHORIZATION)?.as_bytes())
+}
+
+/// The token of a value of that header.
+pub fn bearer_of(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
@@ -34,12 +38,14 @@ pub enum MediaType {
 }
 
 impl MediaType {
-    /// Reads the content type.
-    pub fn of(headers: &HeaderMap) -> MediaType {
-        let rest = headers
-            .get(header::CONTENT_TYPE)
-            .and_then(|value| value.as_bytes().strip_prefix(b"application/grpc"));
-        match rest {
+    /// Reads the content type, if there is one.
+    pub fn of_headers(headers: &HeaderMap) -> MediaType {
+        headers.get(header::CONTENT_TYPE).map_or(MediaType::Other, |value| MediaType::of(value.as_bytes()))
+    }
+
+    /// Reads a value of that header.
+    pub fn of(value: &[u8]) -> MediaType {
+        match value.strip_prefix(b"application/grpc") {
             Some([] | [b'+' | b';', ..]) => MediaType::Grpc,
             Some(rest) if rest.starts_with(b"-web") => MediaType::GrpcWeb,
             _ => MediaType::Other,
@@ -87,8 +93,8 @@ mod tests {
             ("application/x-www-form-urlencoded", MediaType::Other),
         ];
         for (value, media_type) in cases {
-            assert_eq!(MediaType::of(&with("content-type", value)), media_type, "{value}");
+            assert_eq!(MediaType::of_headers(&with("content-type", value)), media_type, "{value}");
         }
-        assert_eq!(MediaType::of(&HeaderMap::new()), MediaType::Other);
+        assert_eq!(MediaType::of_headers(&HeaderMap::new()), MediaType::Other);
     }
 }

@@ -1,9 +1,9 @@
 //! The HTTP door: HTTP+JSON and gRPC on one port.
 //!
-//! A connection lives on one loop from first byte to last. Its first bytes say whether it speaks HTTP/1.1 or
-//! HTTP/2; each request's content type says whether it is gRPC or JSON. There is no framework between hyper and
-//! [`api`](crate::api): a request is matched against the few rows of `route`, parsed, decided and encoded in one
-//! go.
+//! A connection lives on one loop from first byte to last. It begins in the lane of `plain` requests, which hyper
+//! never sees; the first bytes that are anything else hand it to hyper, as HTTP/1.1 or HTTP/2. There, each request's
+//! content type says whether it is gRPC or JSON. There is no framework between hyper and [`api`](crate::api): a
+//! request is matched against the few rows of `route`, parsed, decided and encoded in one go.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `connection` | one connection: its protocol, its time-outs, its end |
 //! | `activity` | what a connection waits for from its client, and since when |
 //! | `patience` | how long a client may take |
+//! | `plain` | the requests that are answered straight off the socket |
 //! | `wire` | the socket as hyper reads it |
 //! | `exchange` | one request in, one response out |
 //! | `route` | the table of paths |
@@ -20,6 +21,7 @@
 //! | `parse` | the JSON that clients send, and how a mistake in it is told |
 //! | `encode` | the JSON that is sent back |
 //! | `reply` | responses |
+//! | `text`, `date` | responses where hyper does not write them |
 //! | `outgoing` | the body of a response, whole or as frames of a gRPC call |
 //! | `openapi` | the description of all this for machines |
 //! | `refuse` | turning a connection away |
@@ -30,6 +32,7 @@
 mod activity;
 mod body;
 mod connection;
+mod date;
 mod door;
 mod encode;
 mod exchange;
@@ -39,9 +42,11 @@ mod operation;
 mod outgoing;
 mod parse;
 mod patience;
+mod plain;
 mod refuse;
 mod reply;
 mod route;
+mod text;
 mod wire;
 
 pub use connection::serve;

@@ -5,13 +5,15 @@ use http::HeaderMap;
 use super::parse::{self, Shape};
 use super::route::Ask;
 use super::{HttpDoor, body, encode, headers};
-use crate::api::{Batch, Namespace, Refusal, Transport};
+use crate::api::{Batch, Namespace, Refusal};
 
 /// An operation that waits for its body.
 #[derive(Clone, Copy)]
 pub struct Operation {
-    ask: Ask,
-    namespace: Namespace,
+    /// What is asked for.
+    pub ask: Ask,
+    /// The namespace it is about.
+    pub namespace: Namespace,
 }
 
 impl Operation {
@@ -22,10 +24,10 @@ impl Operation {
     }
 
     /// Runs it. What comes back is a JSON document.
-    pub fn run(self, door: &HttpDoor, body: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let api = door.api.begin(Transport::Http);
-        let run = Run { api, namespace: self.namespace, max_batch: door.max_batch };
-        match self.ask {
+    pub fn run(self, api: &mut Batch<'_>, max_batch: usize, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+        let Operation { ask, namespace } = self;
+        let run = Run { api, namespace, max_batch };
+        match ask {
             Ask::Throttle => run.throttle(body),
             Ask::Peek => run.peek(body),
             Ask::Batch => run.batch(body),
@@ -35,13 +37,13 @@ impl Operation {
     }
 }
 
-struct Run<'a> {
-    api: Batch<'a>,
+struct Run<'r, 'a> {
+    api: &'r mut Batch<'a>,
     namespace: Namespace,
     max_batch: usize,
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     fn throttle(mut self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let request: parse::Throttle = self.parse(body)?;
         let decision = self.api.throttle(self.namespace, &request.call())?;

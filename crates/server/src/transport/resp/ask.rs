@@ -71,22 +71,22 @@ impl Wrong {
     }
 }
 
+/// The key alone, for the default limit, or all of a limit.
 #[inline]
 fn read<'a>(args: &[&'a [u8]]) -> Result<Call<'a>, Wrong> {
-    let number = |at: usize, name| match args.get(at) {
-        Some(text) => integer(text).map(Some).ok_or(Wrong::Number(name)),
-        None => Ok(None),
+    let (key, burst, count, period, quantity) = match *args {
+        [_, key, burst, count, period] => (key, burst, count, period, None),
+        [_, key, burst, count, period, quantity] => (key, burst, count, period, Some(quantity)),
+        [_, key] => return Ok(Call { key, ..Call::default() }),
+        _ => return Err(Wrong::Arity),
     };
-    // The key alone, for the default limit, or all of a limit.
-    if !matches!(args.len(), 2 | 5 | 6) {
-        return Err(Wrong::Arity);
-    }
+    let number = |text, name| integer(text).ok_or(Wrong::Number(name));
     Ok(Call {
-        key: args[1],
-        max_burst: number(2, "max_burst")?,
-        count_per_period: number(3, "count_per_period")?,
-        period: number(4, "period")?,
-        quantity: number(5, "quantity")?,
+        key,
+        max_burst: Some(number(burst, "max_burst")?),
+        count_per_period: Some(number(count, "count_per_period")?),
+        period: Some(number(period, "period")?),
+        quantity: quantity.map(|quantity| number(quantity, "quantity")).transpose()?,
     })
 }
 

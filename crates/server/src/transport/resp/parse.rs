@@ -164,15 +164,19 @@ impl<'a> Reader<'a> {
 /// A decimal integer, all of it, as Redis reads one.
 #[inline]
 pub fn integer(text: &[u8]) -> Option<i64> {
-    let (negative, digits) = match text.split_first()? {
-        (b'-', digits) => (true, digits),
-        _ => (false, text),
-    };
+    match text {
+        [b'-', digits @ ..] => 0i64.checked_sub_unsigned(natural(digits)?),
+        _ => i64::try_from(natural(text)?).ok(),
+    }
+}
+
+#[inline]
+fn natural(digits: &[u8]) -> Option<u64> {
+    // 19 digits fit u64.
     if digits.is_empty() || digits.len() > 19 {
         return None;
     }
-    // 19 digits fit u64.
-    let mut value = 0u64;
+    let mut value = 0;
     for &byte in digits {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
@@ -180,10 +184,7 @@ pub fn integer(text: &[u8]) -> Option<i64> {
         }
         value = value * 10 + u64::from(digit);
     }
-    match negative {
-        true => 0i64.checked_sub_unsigned(value),
-        false => i64::try_from(value).ok(),
-    }
+    Some(value)
 }
 
 #[cfg(test)]

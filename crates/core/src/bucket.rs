@@ -104,7 +104,7 @@ fn capacity(limit: &Limit) -> i128 {
     cost(limit, limit.burst())
 }
 
-/// For `n` up to the burst this is at most HORIZON x count, which fits: see `Limit::new`.
+/// For `n` up to the burst this has at most 125 bits: see `Limit::new`.
 fn cost(limit: &Limit, n: u64) -> i128 {
     (u128::from(n) * limit.period_ns()) as i128
 }

@@ -5,8 +5,8 @@
 //! microseconds, a negative quantity gives tokens back, and seconds are rounded up from whole milliseconds.
 //! Where redis-cell would overflow, this saturates; where it would bring its host down, this refuses.
 
+use crate::far::LAST_ARRIVAL;
 use crate::gcra::Tat;
-use crate::limit::HORIZON_NS;
 use crate::{NANOS_PER_S, Nanos};
 
 /// The arguments of one call, as they come: no sign is refused.
@@ -83,8 +83,8 @@ pub fn throttle(tat: Tat, args: &Args, now: Nanos) -> Result<(Reply, Option<Tat>
         retry_after_s: if limited && increment <= tolerance { seconds(wait) } else { -1 },
         reset_after_s: seconds(ttl),
     };
-    let ttl = ttl.clamp(0, i128::from(HORIZON_NS));
-    let store = (!limited).then(|| Tat { ns: (now + ttl) as u64, rem: 0 });
+    let arrival = (now + ttl).clamp(now, now.max(i128::from(LAST_ARRIVAL)));
+    let store = (!limited).then(|| Tat { ns: arrival as u64, rem: 0 });
     Ok((reply, store))
 }
 

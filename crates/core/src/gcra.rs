@@ -8,7 +8,11 @@
 //! never admits too much, but at 700,000,000 a second it admits 30 % too little, and at 7 a second it loses a
 //! token in the end. In those units a nanosecond weighs `count` and a token weighs `period`, so a decision is
 //! one comparison of integers.
+//!
+//! A limit that would take longer than [`HORIZON_NS`](crate::limit::HORIZON_NS) to refill has no arrival time that
+//! fits; `far` counts its tokens.
 
+use crate::far;
 use crate::limit::Limit;
 use crate::wait::Wait;
 use crate::{NANOS_PER_S, Nanos};
@@ -29,6 +33,7 @@ pub struct Tat {
 impl Tat {
     /// Whether the bucket is full at `now`, so that the key may be forgotten.
     pub fn is_past(self, now: Nanos) -> bool {
+        // Counted tokens are never in the past: see `far`.
         self.ns < now || (self.ns == now && self.rem == 0)
     }
 }
@@ -62,6 +67,14 @@ impl Decision {
 /// Inlined, so that whoever asks for `allowed` alone does not pay for the divisions behind the rest.
 #[inline(always)]
 pub fn take(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Option<Tat>) {
+    if limit.is_far() || far::is_counted(tat) {
+        return far::take(tat, limit, quantity, now);
+    }
+    take_near(tat, limit, quantity, now)
+}
+
+#[inline(always)]
+pub(crate) fn take_near(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Option<Tat>) {
     let tat = current(tat, limit, now);
     let level = level(tat, limit, now);
     if quantity == 0 {
@@ -70,7 +83,7 @@ pub fn take(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Op
     if quantity > limit.burst() {
         return (decision(tat, limit, now, Wait::Never), None);
     }
-    let after = level + u128::from(quantity) * limit.scale().token;
+    let after = level + u128::from(quantity) * limit.period_ns();
     if after <= capacity(limit) {
         let tat = if quantity == 1 { step(tat, limit) } else { at_level(after, limit, now) };
         return (decision(tat, limit, now, Wait::Now), Some(tat));
@@ -89,8 +102,11 @@ pub fn peek(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Decision {
 
 /// Gives `quantity` tokens back, up to a full bucket.
 pub fn refund(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Tat {
+    if limit.is_far() || far::is_counted(tat) {
+        return far::refund(tat, limit, quantity, now);
+    }
     let level = level(current(tat, limit, now), limit, now);
-    let back = u128::from(quantity).saturating_mul(limit.scale().token);
+    let back = u128::from(quantity).saturating_mul(limit.period_ns());
     at_level(level.saturating_sub(back), limit, now)
 }
 
@@ -99,7 +115,7 @@ pub fn refund(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Tat {
 fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
     if tat.ns < now {
         Tat { ns: now, rem: 0 }
-    } else if tat.rem >= limit.scale().nano {
+    } else if u64::from(tat.rem) >= limit.count() {
         // Left by a limit with a larger count: round it up.
         Tat { ns: tat.ns.saturating_add(1), rem: 0 }
     } else {
@@ -110,27 +126,27 @@ fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
 /// What is taken out of the bucket.
 #[inline]
 fn level(tat: Tat, limit: &Limit, now: Nanos) -> u128 {
-    u128::from(tat.ns - now) * u128::from(limit.scale().nano) + u128::from(tat.rem)
+    u128::from(tat.ns - now) * u128::from(limit.count()) + u128::from(tat.rem)
 }
 
-/// What the bucket holds: at most HORIZON x count for every limit there is, see `Limit::new`.
+/// What the bucket holds: see `Limit::new` for why it fits.
 #[inline]
 fn capacity(limit: &Limit) -> u128 {
-    u128::from(limit.burst()) * limit.scale().token
+    u128::from(limit.burst()) * limit.period_ns()
 }
 
 /// One token later: [`at_level`] without its division.
 #[inline]
 fn step(tat: Tat, limit: &Limit) -> Tat {
-    let scale = limit.scale();
-    let rem = u64::from(tat.rem) + u64::from(scale.step.rem);
-    let carry = rem >= u64::from(scale.nano);
-    let rem = if carry { rem - u64::from(scale.nano) } else { rem };
-    Tat { ns: tat.ns.saturating_add(scale.step.ns).saturating_add(u64::from(carry)), rem: rem as u32 }
+    let step = limit.step();
+    let rem = u64::from(tat.rem) + u64::from(step.rem);
+    let carry = rem >= limit.count();
+    let rem = if carry { rem - limit.count() } else { rem };
+    Tat { ns: tat.ns.saturating_add(step.ns).saturating_add(u64::from(carry)), rem: rem as u32 }
 }
 
 #[inline]
-fn at_level(level: u128, limit: &Limit, now: Nanos) -> Tat {
+pub(crate) fn at_level(level: u128, limit: &Limit, now: Nanos) -> Tat {
     let (ns, rem) = div_rem(level, limit);
     Tat { ns: now.saturating_add(ns), rem }
 }
@@ -141,7 +157,7 @@ fn decision(tat: Tat, limit: &Limit, now: Nanos, retry_after: Wait) -> Decision 
     Decision {
         allowed: retry_after == Wait::Now,
         limit: limit.burst(),
-        remaining: narrow_div(left, limit.scale().token),
+        remaining: narrow_div(left, limit.period_ns()),
         reset_after_ns: (tat.ns - now).saturating_add(u64::from(tat.rem > 0)),
         retry_after,
     }
@@ -150,7 +166,7 @@ fn decision(tat: Tat, limit: &Limit, now: Nanos, retry_after: Wait) -> Decision 
 /// Whole nanoseconds of a level, and what is left over.
 #[inline]
 fn div_rem(level: u128, limit: &Limit) -> (u64, u32) {
-    let nano = u128::from(limit.scale().nano);
+    let nano = u128::from(limit.count());
     let ns = narrow_div(level, nano);
     // A quotient that did not fit leaves no remainder worth keeping.
     let rem = level.wrapping_sub(u128::from(ns).wrapping_mul(nano));

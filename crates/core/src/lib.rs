@@ -14,6 +14,7 @@
 
 pub mod bucket;
 pub mod cell;
+mod far;
 pub mod gcra;
 pub mod limit;
 pub mod wait;

@@ -1,69 +1,28 @@
 //! A rate limit: `burst` tokens at once, `count` tokens back every period.
 //!
-//! A rate is a fraction, never a float. [`Limit::new`] is the only way to make one, so whatever holds a
-//! `Limit` may multiply its parts without a thought for overflow: `burst x period <= HORIZON x count` holds
-//! for every one of them.
+//! A rate is a fraction, never a float. [`Limit::new`] is the only way to make one, and brings it to a form in
+//! which whatever holds a `Limit` may multiply its parts without a thought for overflow: the count has at
+//! most 32 bits, and `burst x period` at most 125.
 
 use crate::NANOS_PER_S;
 use crate::gcra::Tat;
 
-/// The longest time a limit may take to refill from empty: 2^62 ns, 146 years.
-///
-/// A slower limit (a burst of 2,000,000,000 at one token in 292 billion years, say) is kept as one that
-/// refills in exactly this time, so that every state fits 64-bit nanoseconds. Nobody who reads the answer
-/// will be there to see the difference.
-pub const HORIZON_NS: u64 = 1 << 62;
+/// The longest time that a limit may take to refill from empty and still be told by an arrival time: 2^60 ns,
+/// 36 years. The tokens of a limit that takes longer are counted: see [`far`](crate::gcra).
+pub const HORIZON_NS: u64 = 1 << 60;
+
+/// Bits of `burst x period`, at most.
+const SPAN_BITS: u32 = 125;
 
 /// A checked rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limit {
     burst: u64,
-    count: u64,
+    count: u32,
+    far: bool,
     period_ns: u128,
-    scale: Scale,
-}
-
-/// A limit in the units of GCRA's arithmetic, worked out once: a nanosecond weighs `nano`, a token weighs
-/// `token`, and a token takes `step`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Scale {
-    pub nano: u32,
-    pub token: u128,
-    pub step: Tat,
-}
-
-impl Scale {
-    #[inline]
-    fn new(count: u64, period_ns: u128) -> Scale {
-        let (nano, token) = match u32::try_from(count) {
-            Ok(nano) => (nano, period_ns),
-            Err(_) => narrow(count, period_ns),
-        };
-        let step = match u64::try_from(token) {
-            Ok(token) => Tat { ns: token / u64::from(nano), rem: (token % u64::from(nano)) as u32 },
-            // Above 64 bits of nanoseconds only with a count that brings the quotient below them.
-            Err(_) => Tat { ns: (token / u128::from(nano)) as u64, rem: (token % u128::from(nano)) as u32 },
-        };
-        Scale { nano, token, step }
-    }
-}
-
-/// A count above 32 bits, brought below: exactly if the fraction reduces (5,000,000,000 a second is 5 per
-/// nanosecond), else rounded so that a token weighs more, by less than one part in 2^31.
-#[cold]
-fn narrow(count: u64, period_ns: u128) -> (u32, u128) {
-    let divisor = gcd(u128::from(count), period_ns);
-    let (count, period) = (u128::from(count) / divisor, period_ns / divisor);
-    let shift = (128 - count.leading_zeros()).saturating_sub(32);
-    let up = (1u128 << shift) - 1;
-    ((count >> shift) as u32, (period + up) >> shift)
-}
-
-fn gcd(mut a: u128, mut b: u128) -> u128 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+    /// What one token takes, worked out once: `period / count`.
+    step: Tat,
 }
 
 /// Why parameters make no limit. The message names the parameter as the caller does.
@@ -102,6 +61,10 @@ pub struct Parts {
 
 impl Limit {
     /// A limit out of its parts.
+    ///
+    /// A rate that does not fit the form of the module is brought to it: exactly if its fraction reduces
+    /// (5,000,000,000 a second is 5 a nanosecond), else made slower by less than one part in 2^31. Only a token that
+    /// takes over 146 years may come sooner than it was asked to.
     #[inline]
     pub fn new(parts: Parts) -> Result<Limit, InvalidLimit> {
         let Parts { burst, count, period_ns } = parts;
@@ -114,17 +77,24 @@ impl Limit {
         if period_ns == 0 {
             return Err(InvalidLimit::Period);
         }
-        let horizon = u128::from(HORIZON_NS);
-        let (count, period_ns) = match u128::from(burst).checked_mul(period_ns) {
-            Some(span) if span <= horizon * u128::from(count) => (count, period_ns),
-            _ => (burst, horizon),
+        let (count, period_ns) = match u32::try_from(count) {
+            Ok(count) if spans(burst, period_ns) => (count, period_ns),
+            _ => reduce(burst, count, period_ns),
         };
-        Ok(Limit { burst, count, period_ns, scale: Scale::new(count, period_ns) })
+        let far = u128::from(burst) * period_ns > u128::from(HORIZON_NS) * u128::from(count);
+        Ok(Limit { burst, count, far, period_ns, step: step(count, period_ns) })
     }
 
+    /// What one token takes.
     #[inline]
-    pub(crate) fn scale(&self) -> &Scale {
-        &self.scale
+    pub(crate) fn step(&self) -> Tat {
+        self.step
+    }
+
+    /// Whether it takes longer than [`HORIZON_NS`] to refill.
+    #[inline]
+    pub(crate) fn is_far(&self) -> bool {
+        self.far
     }
 
     /// `count` tokens per second, and as many at once.
@@ -149,7 +119,7 @@ impl Limit {
 
     /// The same rate with another burst.
     pub fn with_burst(self, burst: u64) -> Result<Limit, InvalidLimit> {
-        Limit::new(Parts { burst, count: self.count, period_ns: self.period_ns })
+        Limit::new(Parts { burst, count: self.count.into(), period_ns: self.period_ns })
     }
 
     /// Tokens that may be taken at once.
@@ -159,7 +129,7 @@ impl Limit {
 
     /// Tokens that come back every period.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count.into()
     }
 
     /// The period in which `count` tokens come back.
@@ -167,10 +137,50 @@ impl Limit {
         self.period_ns
     }
 
-    /// Nanoseconds in which an empty bucket is full again, rounded up.
+    /// Nanoseconds in which an empty bucket is full again, rounded up; `u64::MAX` is 584 years or more.
     pub fn refill_ns(&self) -> u64 {
         let span = u128::from(self.burst) * self.period_ns;
-        span.div_ceil(u128::from(self.count)) as u64
+        u64::try_from(span.div_ceil(u128::from(self.count))).unwrap_or(u64::MAX)
+    }
+}
+
+#[inline]
+fn spans(burst: u64, period_ns: u128) -> bool {
+    // Fast for any period below 2^61 ns, 73 years.
+    period_ns >> 61 == 0
+        || u128::from(burst).checked_mul(period_ns).is_some_and(|span| span >> SPAN_BITS == 0)
+}
+
+/// The fraction with a count of at most 32 bits, and a span of at most [`SPAN_BITS`].
+#[cold]
+fn reduce(burst: u64, count: u64, period_ns: u128) -> (u32, u128) {
+    let divisor = gcd(u128::from(count), period_ns);
+    let (mut count, mut period_ns) = (u128::from(count) / divisor, period_ns / divisor);
+    loop {
+        match u32::try_from(count) {
+            Ok(count) if spans(burst, period_ns) => return (count, period_ns),
+            Ok(1) => return (1, (1 << SPAN_BITS) / u128::from(burst)),
+            _ => (count, period_ns) = (count >> 1, period_ns.div_ceil(2)),
+        }
+    }
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[inline]
+fn step(count: u32, period_ns: u128) -> Tat {
+    match u64::try_from(period_ns) {
+        Ok(period) => Tat { ns: period / u64::from(count), rem: (period % u64::from(count)) as u32 },
+        Err(_) => {
+            let (ns, rem) = (period_ns / u128::from(count), period_ns % u128::from(count));
+            // Only of a far limit, whose tokens are counted, can it be more than 64 bits.
+            Tat { ns: u64::try_from(ns).unwrap_or(u64::MAX), rem: rem as u32 }
+        }
     }
 }
 
@@ -188,14 +198,17 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_slower_than_the_horizon_refills_in_the_horizon() {
-        let period_ns = u128::from(u64::MAX) * u128::from(NANOS_PER_S);
-        let limit = Limit::new(Parts { burst: u64::MAX, count: 1, period_ns }).unwrap();
-        assert_eq!(limit.refill_ns(), HORIZON_NS);
-        // One token a second, written with huge numbers, is left as it is.
+    fn huge_numbers_keep_their_rate() {
         let huge = i64::MAX as u64;
-        let period_ns = u128::from(huge) * u128::from(NANOS_PER_S);
-        let limit = Limit::new(Parts { burst: 10, count: huge, period_ns }).unwrap();
-        assert_eq!(limit.refill_ns(), 10 * NANOS_PER_S);
+        let check = |burst, count, period_s: u64, rate: (u64, u128)| {
+            let period_ns = u128::from(period_s) * u128::from(NANOS_PER_S);
+            let limit = Limit::new(Parts { burst, count, period_ns }).unwrap();
+            assert_eq!((limit.burst(), limit.count(), limit.period_ns()), (burst, rate.0, rate.1));
+        };
+        check(huge, huge, huge, (1, u128::from(NANOS_PER_S)));
+        check(10, 5_000_000_000, 1, (5, 1));
+        check(2_000_000_000, 1, huge, (1, u128::from(huge) * u128::from(NANOS_PER_S)));
+        // One token in 292 billion years comes in 146 if 2^63 of them are to be counted.
+        check(huge, 1, huge, (1, 1 << 62));
     }
 }

@@ -15,6 +15,14 @@ fn limits() -> impl Strategy<Value = Limit> {
     })
 }
 
+/// Limits that take longer than the horizon to refill, a token of which may come in a day or in a century.
+fn far_limits() -> impl Strategy<Value = Limit> {
+    (1u64..4_000_000_000, 1u64..100, 1u128..1000).prop_map(|(burst, count, share)| {
+        let period_ns = (u128::from(HORIZON_NS) * u128::from(count)).div_ceil(u128::from(burst)) * share + 1;
+        Limit::new(Parts { burst, count, period_ns }).unwrap()
+    })
+}
+
 /// Calls as (share of the refill time since the last call in 1/1000, quantity).
 fn calls() -> impl Strategy<Value = Vec<(u64, u64)>> {
     prop::collection::vec((prop_oneof![Just(0u64), 0u64..50, 0u64..1500], 0u64..8), 1..80)
@@ -58,6 +66,46 @@ proptest! {
             }
         }
         assert_bounded(&limit, &admitted);
+    }
+
+    #[test]
+    fn far_limits_admit_at_most_burst_plus_rate_times_time(
+        limit in far_limits(),
+        calls in prop::collection::vec((0u64..2000, 0u64..5_000_000_000), 1..60),
+    ) {
+        let (mut tat, mut now, mut admitted) = (Tat::default(), START, Vec::new());
+        for (milli_tokens, quantity) in calls {
+            // Up to two tokens later, or ten years.
+            let gap = (limit.period_ns() * u128::from(milli_tokens) / u128::from(limit.count()) / 1000).min(1 << 58);
+            now += gap as u64;
+            let quantity = quantity % (limit.burst() + 2);
+            let before = gcra::peek(tat, &limit, 1, now).remaining;
+            let (decision, changed) = gcra::take(tat, &limit, quantity, now);
+            prop_assert_eq!(decision.allowed, quantity <= before, "{:?}", decision);
+            prop_assert_eq!(decision.allowed, decision.retry_after.seconds() == 0);
+            tat = changed.unwrap_or(tat);
+            if decision.allowed {
+                prop_assert_eq!(decision.remaining, before - quantity);
+                admitted.push((now, quantity));
+            }
+            if now > START + (1 << 60) {
+                break;
+            }
+        }
+        assert_bounded(&limit, &admitted);
+    }
+
+    /// A key whose limit changes to or from a far one keeps its tokens out.
+    #[test]
+    fn tokens_stay_out_when_a_limit_becomes_far_or_near(far in far_limits(), near in limits(), taken in 1u64..50) {
+        let taken = taken.min(far.burst());
+        let (first, tat) = gcra::take(Tat::default(), &far, taken, START);
+        prop_assert!(first.allowed);
+        let seen = gcra::peek(tat.unwrap(), &near, 1, START);
+        prop_assert_eq!(seen.remaining, near.burst().saturating_sub(taken));
+        let (_, changed) = gcra::take(tat.unwrap(), &near, 0, START);
+        let again = gcra::peek(changed.unwrap(), &near, 1, START);
+        prop_assert_eq!(again.remaining, seen.remaining);
     }
 
     /// Nothing is lost to rounding: whoever takes all there is gets burst + rate x time, to the whole token,
@@ -182,7 +230,6 @@ proptest! {
         let cell = cell::throttle(tat, &args, now);
         prop_assert_eq!(cell.is_err_and(|error| error == cell::Error::ZeroRate), args.count == 0 || interval_is_zero(&args));
         let Ok(limit) = Limit::new(Parts { burst, count, period_ns }) else { return Ok(()) };
-        prop_assert!(limit.refill_ns() <= HORIZON_NS);
         let (decision, changed) = gcra::take(tat, &limit, quantity, now);
         prop_assert_eq!(decision.allowed, decision.retry_after.seconds() == 0);
         gcra::take(changed.unwrap_or(tat), &limit, quantity, later);

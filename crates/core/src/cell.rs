@@ -84,7 +84,7 @@ pub fn throttle(tat: Tat, args: &Args, now: Nanos) -> Result<(Reply, Option<Tat>
         reset_after_s: seconds(ttl),
     };
     let arrival = (now + ttl).clamp(now, now.max(i128::from(LAST_ARRIVAL)));
-    let store = (!limited).then(|| Tat { ns: arrival as u64, rem: 0 });
+    let store = (!limited).then_some(Tat { ns: arrival as u64, rem: 0 });
     Ok((reply, store))
 }
 

@@ -113,7 +113,7 @@ fn a_server_that_is_not_there_comes_with_a_hint() {
         assert_eq!(output.status.code(), Some(2), "{words}");
         assert!(output.stdout.is_empty(), "{words}");
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.starts_with("error: cannot reach the server: "), "{stderr}");
+        assert!(stderr.starts_with(&format!("error: {address}: cannot reach the server: ")), "{stderr}");
         assert!(
             stderr.ends_with("hint: is the server running? start it with `tidegate serve`\n"),
             "{stderr}"

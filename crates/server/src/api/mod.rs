@@ -4,140 +4,16 @@
 //! A transport takes a [`Batch`] for all requests that it has at hand (one clock read), asks it for each, and
 //! drops it, which counts them.
 
+mod ask;
 mod batch;
 mod call;
 pub mod metrics;
 mod namespace;
 mod refusal;
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use tidegate_core::Limit;
-use tidegate_limiter::keys::random_secret;
-use tidegate_limiter::{Clock, Keys, KeysOptions, WhenFull};
-
+pub use ask::{Api, empty_keys};
 pub use batch::Batch;
 pub use call::Call;
 pub use metrics::{Metrics, Transport};
 pub use namespace::Namespace;
 pub use refusal::{Code, Refusal};
-
-use crate::config::{self, Config};
-
-/// What the doors open on to. One per process, shared by all of its threads.
-pub struct Api {
-    keys: Keys,
-    clock: Clock,
-    metrics: Metrics,
-    auth_token: Vec<u8>,
-    default_limit: Option<Limit>,
-    max_key_bytes: usize,
-    default_namespace: Namespace,
-    draining: AtomicBool,
-}
-
-impl Api {
-    /// An api over a table of keys, which may have been filled from disk, and the clock that goes with it.
-    pub fn new(config: &Config, keys: Keys, clock: Clock) -> Api {
-        Api {
-            default_namespace: Namespace::new(keys.namespace(b"default")),
-            keys,
-            clock,
-            metrics: Metrics::new(config.metrics.top_denied_keys),
-            // To compare with what callers present: see `authorize`.
-            auth_token: config.auth_token.expose().unwrap_or_default().as_bytes().to_vec(),
-            default_limit: config.limits.default_limit(),
-            max_key_bytes: config.keys.max_key_bytes,
-            draining: AtomicBool::new(false),
-        }
-    }
-
-    /// An api with no past.
-    pub fn fresh(config: &Config) -> Api {
-        Api::new(config, empty_keys(config, random_secret()), Clock::new())
-    }
-
-    /// Starts on the requests that a transport has at hand: reads the clock, once for all of them.
-    pub fn begin(&self, transport: Transport) -> Batch<'_> {
-        Batch::new(self, transport)
-    }
-
-    /// The namespace of a request that names none.
-    pub fn default_namespace(&self) -> Namespace {
-        self.default_namespace
-    }
-
-    /// A namespace by its name.
-    pub fn namespace(&self, name: &[u8]) -> Result<Namespace, Refusal> {
-        namespace::check(name)?;
-        Ok(Namespace::new(self.keys.namespace(name)))
-    }
-
-    /// Whether callers have to present a token.
-    pub fn wants_token(&self) -> bool {
-        !self.auth_token.is_empty()
-    }
-
-    /// Refuses a caller without the right token, if one is asked for.
-    pub fn authorize(&self, token: Option<&[u8]>) -> Result<(), Refusal> {
-        match token {
-            _ if !self.wants_token() => Ok(()),
-            Some(token) if same_bytes(token, &self.auth_token) => Ok(()),
-            Some(_) => Err(Refusal::wrong_token()),
-            None => Err(Refusal::no_token()),
-        }
-    }
-
-    /// Whether the server can decide: asks the table itself, every shard of it.
-    pub fn ready(&self) -> Result<(), Refusal> {
-        if self.draining.load(Ordering::Relaxed) {
-            return Err(Refusal::shutting_down());
-        }
-        self.keys.stats();
-        Ok(())
-    }
-
-    /// Says from now on that the server is not ready: it is about to stop.
-    pub fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-    }
-
-    /// All metrics, as Prometheus reads them.
-    pub fn metrics_text(&self) -> String {
-        metrics::render(&self.metrics, self.keys.stats())
-    }
-
-    /// The counters, for what is not a request: connections, flushes.
-    pub fn metrics(&self) -> &Metrics {
-        &self.metrics
-    }
-
-    /// The table, for whoever stores it.
-    pub fn keys(&self) -> &Keys {
-        &self.keys
-    }
-
-    /// The clock that decisions are made by.
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-}
-
-/// An empty table as configured, for keys hashed with this secret.
-pub fn empty_keys(config: &Config, secret: [u8; 16]) -> Keys {
-    Keys::new(KeysOptions {
-        max_keys: config.keys.max_keys,
-        when_full: match config.keys.when_full {
-            config::WhenFull::Evict => WhenFull::Evict,
-            config::WhenFull::Refuse => WhenFull::Refuse,
-            config::WhenFull::Admit => WhenFull::Admit,
-        },
-        track_changes: config.persistence.enabled,
-        secret: Some(secret),
-    })
-}
-
-/// Compares in a time that does not tell how much of it was right.
-fn same_bytes(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |diff, (a, b)| diff | (a ^ b)) == 0
-}

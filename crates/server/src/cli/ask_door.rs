@@ -36,26 +36,38 @@ impl AskDoor {
 #[derive(Debug)]
 pub enum Error {
     /// The server was not reached, or refused.
-    Client(tidegate_client::Error),
+    Client {
+        /// Where it was looked for.
+        server: String,
+        /// What became of it.
+        error: tidegate_client::Error,
+    },
     /// The load that was asked for is out of bounds.
     Plan(load::Invalid),
     /// The operating system gave us no event loop.
     Runtime(io::Error),
 }
 
-/// Runs `work` on an event loop of its own, on this thread.
-pub fn block_on<T>(work: impl Future<Output = Result<T, tidegate_client::Error>>) -> Result<T, Error> {
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
-    runtime.block_on(work).map_err(Error::Client)
+impl AskDoor {
+    /// Runs `work` with this server on an event loop of its own, on this thread.
+    pub fn block_on<T>(
+        &self,
+        work: impl Future<Output = Result<T, tidegate_client::Error>>,
+    ) -> Result<T, Error> {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Error::Runtime)?;
+        runtime.block_on(work).map_err(|error| Error::Client { server: self.server.clone(), error })
+    }
 }
 
 /// Two lines, `error:` and `hint:`. A refusal is one: the server's words end with their own hint.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Client(error) if error.hint().is_empty() => write!(f, "error: {error}"),
-            Error::Client(error) => write!(f, "error: {error}\nhint: {}", error.hint()),
+            Error::Client { server, error } if error.hint().is_empty() => {
+                write!(f, "error: {server}: {error}")
+            }
+            Error::Client { server, error } => write!(f, "error: {server}: {error}\nhint: {}", error.hint()),
             Error::Plan(invalid) => write!(f, "error: {invalid}\nhint: see `tidegate bench ask --help`"),
             Error::Runtime(error) => {
                 write!(
@@ -75,8 +87,8 @@ mod tests {
     fn a_server_that_is_not_there_comes_with_a_hint() {
         let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
         assert_eq!(
-            Error::Client(refused.into()).to_string(),
-            "error: cannot reach the server: connection refused\n\
+            Error::Client { server: "db:6380".to_owned(), error: refused.into() }.to_string(),
+            "error: db:6380: cannot reach the server: connection refused\n\
              hint: is the server running? start it with `tidegate serve`"
         );
     }
@@ -84,7 +96,8 @@ mod tests {
     #[test]
     fn a_refusal_is_told_in_the_words_of_the_server() {
         let (code, message) = ("table_full".to_owned(), "no room for a new key; wait".to_owned());
-        let error = Error::Client(tidegate_client::Error::Refused { code, message });
+        let error = tidegate_client::Error::Refused { code, message };
+        let error = Error::Client { server: "db:6380".to_owned(), error };
         assert_eq!(error.to_string(), "error: refused (table_full): no room for a new key; wait");
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tidegate_client::{Client, Decision, Error, Limit, Retry};
 
-use super::ask_door::{self, AskDoor};
+use super::ask_door::AskDoor;
 use super::{Failure, stdout};
 
 const NOTES: &str = "\
@@ -67,7 +67,7 @@ enum Answer {
 
 /// Asks, prints the answer, and gives it as an exit code.
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let answer = ask_door::block_on(ask(&args)).map_err(Failure::Ask)?;
+    let answer = args.door.block_on(ask(&args)).map_err(Failure::Ask)?;
     stdout::write(&if args.json { json(&answer) } else { text(&args, &answer) })?;
     Ok(match answer {
         Answer::Decision(Decision { allowed: false, .. }) => ExitCode::from(1),

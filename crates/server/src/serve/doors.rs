@@ -1,13 +1,14 @@
 //! Binds the doors, accepts connections, counts them, and turns away what is too much.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use socket2::{SockRef, TcpKeepalive};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use super::Error;
 use super::loops::{Arrival, Loops};
@@ -109,7 +110,7 @@ impl Doors {
                 continue;
             }
             let failed = |reason| Error::Bind { door: door.name(), address: address.clone(), reason };
-            let listener = TcpListener::bind((address.host(), address.port())).await.map_err(failed)?;
+            let listener = listen(address).await.map_err(failed)?;
             let address = listener.local_addr().map_err(failed)?;
             listening.push(Listening { door, listener, address, max_connections, open: Arc::default() });
         }
@@ -134,6 +135,23 @@ impl Doors {
             never = or_never(third) => never,
         }
     }
+}
+
+/// Connections that may wait to be accepted: a burst of thousands at once is normal when a client restarts.
+const BACKLOG: u32 = 4096;
+
+async fn listen(address: &Address) -> io::Result<TcpListener> {
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host has no address");
+    for address in tokio::net::lookup_host((address.host(), address.port())).await? {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // So that a restart need not wait for connections of the run before.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address).and_then(|()| socket.listen(BACKLOG)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
 }
 
 async fn or_never(accepting: Option<impl Future<Output = Infallible>>) -> Infallible {
@@ -199,7 +217,7 @@ impl Listening {
         let (door, mut bytes) = (self.door, Vec::new());
         match door {
             Door::Http => (),
-            Door::Resp => Resp::new(api.clone(), 0).refuse(&refusal, &mut bytes),
+            Door::Resp => Resp::new(api.clone(), 0, 0).refuse(&refusal, &mut bytes),
             Door::Msgpack => Msgpack::new(api.clone(), 0).refuse(&refusal, &mut bytes),
         }
         async move {

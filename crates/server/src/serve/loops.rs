@@ -144,7 +144,8 @@ async fn serve(shared: Rc<Shared>, arrival: Arrival) {
             Ok(())
         }
         Door::Resp => {
-            let protocol = Resp::new(api.clone(), NEXT_ID.fetch_add(1, Ordering::Relaxed));
+            let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+            let protocol = Resp::new(api.clone(), id, config.resp.max_frame_bytes);
             framed::serve(stream, protocol, &config.resp, resp, stop.clone()).await
         }
         Door::Msgpack => {

@@ -83,7 +83,7 @@ impl Args {
 
 /// Runs the load with a progress bar on a terminal, then prints the report to stdout.
 pub fn run(args: Args) -> Result<ExitCode, Failure> {
-    let report = measure(args.plan()).map_err(Failure::Ask)?;
+    let report = measure(&args.door, args.plan()).map_err(Failure::Ask)?;
     stdout::write(&if args.json { summary::json(&report) } else { summary::text(&report) })?;
     match &report.refusal {
         None => Ok(ExitCode::SUCCESS),
@@ -97,11 +97,11 @@ pub fn run(args: Args) -> Result<ExitCode, Failure> {
     }
 }
 
-fn measure(plan: Plan) -> Result<Report, ask_door::Error> {
+fn measure(door: &AskDoor, plan: Plan) -> Result<Report, ask_door::Error> {
     let stop = plan.stop;
     let load = Load::new(plan).map_err(ask_door::Error::Plan)?;
     let (bar, progress) = (progress::Bar::new(stop), load.progress());
-    ask_door::block_on(async move {
+    door.block_on(async move {
         tokio::select! {
             report = load.run() => report,
             never = bar.follow(progress) => match never {},
@@ -145,7 +145,8 @@ mod tests {
 
     #[test]
     fn a_plan_out_of_bounds_is_refused_before_anything_is_opened() {
-        let error = measure(plan("--connections 0").unwrap()).unwrap_err();
+        let args = Line::try_parse_from(["ask", "--connections", "0"]).map(|line| line.args).unwrap();
+        let error = measure(&args.door, args.plan()).unwrap_err();
         assert!(error.to_string().starts_with("error: connections must be between 1 and"), "{error}");
     }
 }

@@ -3,9 +3,11 @@
 use rmp::encode::{self, ByteBuf};
 use tidegate_core::{Decision, Wait};
 
-use super::HEADER;
 use super::request::Shape;
 use crate::api::Refusal;
+
+/// Bytes of a frame's length.
+pub const HEADER: usize = 4;
 
 /// One response.
 pub enum Response<'a> {

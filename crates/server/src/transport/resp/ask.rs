@@ -150,3 +150,9 @@ pub fn clear(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
     let cleared = call.batch.clear(call.session.namespace);
     call.reply.integer(i64::try_from(cleared).unwrap_or(i64::MAX));
 }
+
+/// `FLUSHDB`
+pub fn flushdb(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
+    call.batch.clear(call.session.namespace);
+    call.reply.simple("OK");
+}

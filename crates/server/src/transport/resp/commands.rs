@@ -58,7 +58,7 @@ pub static COMMANDS: [Command; 21] = [
     keyed("THROTTLE.RESET", -2, "key [key ...]: forgets keys", ask::reset),
     keyed("DEL", -2, "key [key ...]: the same as THROTTLE.RESET", ask::reset),
     command("THROTTLE.CLEAR", 1, "forgets every key of the namespace", ask::clear),
-    command("FLUSHDB", -1, "the same as THROTTLE.CLEAR", ask::clear),
+    command("FLUSHDB", -1, "the same as THROTTLE.CLEAR, answered as Redis does", ask::flushdb),
     command("PING", -1, "[message]: answers", session::ping),
     command("ECHO", 2, "message: answers with it", session::echo),
     command("HELLO", -1, "[2|3 [AUTH user token] [SETNAME name]]: chooses the protocol", session::hello),

@@ -17,21 +17,23 @@ pub enum Parsed {
     Line(usize, Vec<Vec<u8>>),
     /// The beginning of either.
     Partial,
+    /// A request that is, or says that it will be, above the bound.
+    TooLarge,
     /// Something that is no request. The connection cannot find its way back.
     Broken(&'static str),
 }
 
-/// Reads one request. Its arguments, if it is an array, replace those in `args`.
+/// Reads one request of at most `max` bytes. Its arguments, if it is an array, replace those in `args`.
 #[inline]
-pub fn parse<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Parsed {
+pub fn parse<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
     args.clear();
     match input.first() {
         None => Parsed::Partial,
         Some(b'*') => match quick(input, args) {
-            Some(len) => Parsed::Request(len),
-            None => careful(input, args),
+            Some(len) if len <= max => Parsed::Request(len),
+            _ => careful(input, max, args),
         },
-        Some(_) => line(input),
+        Some(_) => line(input, max),
     }
 }
 
@@ -64,40 +66,43 @@ fn small_length(kind: u8, input: &[u8]) -> Option<(usize, &[u8])> {
 
 /// Reads any request, and says what is wrong with what is none.
 #[cold]
-fn careful<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Parsed {
+fn careful<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
     args.clear();
-    let mut reader = Reader { input, at: 1 };
+    let mut reader = Reader { input, at: 1, max };
     match reader.array(args) {
+        Ok(()) if reader.at > max => Parsed::TooLarge,
         Ok(()) => Parsed::Request(reader.at),
+        Err(Stop::TooLarge) => Parsed::TooLarge,
         Err(Stop::Partial) => Parsed::Partial,
         Err(Stop::Broken(why)) => Parsed::Broken(why),
     }
 }
 
-/// A line longer than this without an end is not a line that somebody typed.
-const MAX_LINE_BYTES: usize = 64 * 1024;
-
 #[cold]
-fn line(input: &[u8]) -> Parsed {
-    let Some(end) = memchr::memchr(b'\n', input) else {
-        let endless = input.len() > MAX_LINE_BYTES;
-        return if endless { Parsed::Broken("too big inline request") } else { Parsed::Partial };
-    };
-    let text = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
-    match inline::words(text) {
-        Some(words) => Parsed::Line(end + 1, words),
-        None => Parsed::Broken("unbalanced quotes in request"),
+fn line(input: &[u8], max: usize) -> Parsed {
+    match memchr::memchr(b'\n', input) {
+        Some(end) if end < max => {
+            let text = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
+            match inline::words(text) {
+                Some(words) => Parsed::Line(end + 1, words),
+                None => Parsed::Broken("unbalanced quotes in request"),
+            }
+        }
+        None if input.len() <= max => Parsed::Partial,
+        _ => Parsed::TooLarge,
     }
 }
 
 enum Stop {
     Partial,
+    TooLarge,
     Broken(&'static str),
 }
 
 struct Reader<'a> {
     input: &'a [u8],
     at: usize,
+    max: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -128,6 +133,10 @@ impl<'a> Reader<'a> {
 
     /// As many bytes as announced, and their line end.
     fn bulk(&mut self, len: usize) -> Result<&'a [u8], Stop> {
+        if len > self.max {
+            // Said before it has arrived, so there is no need to wait for it.
+            return Err(Stop::TooLarge);
+        }
         let (bulk, rest) = self.input[self.at..].split_at_checked(len).ok_or(Stop::Partial)?;
         match rest {
             [b'\r', b'\n', ..] => {
@@ -192,9 +201,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    const MAX: usize = 1000;
+
     fn check(input: &[u8], expected: Parsed, words: &[&[u8]]) {
         let mut args = Vec::new();
-        assert_eq!(parse(input, &mut args), expected, "{}", input.escape_ascii());
+        assert_eq!(parse(input, MAX, &mut args), expected, "{}", input.escape_ascii());
         if matches!(expected, Parsed::Request(_)) {
             assert_eq!(args, words);
         }
@@ -226,7 +237,11 @@ mod tests {
         check(b"*1\r\n+OK\r\n", Parsed::Broken("expected '$' or ':' before an argument"), &[]);
         check(b"*1\r\n$1\r\nabc", Parsed::Broken("expected a line end after a bulk string"), &[]);
         check(b"*1\r\n$99999999999999999999999", Parsed::Broken("invalid length"), &[]);
-        check(b"*1\r\n$9223372036854775807\r\n", Parsed::Partial, &[]);
+        check(b"*1\r\n$9223372036854775807\r\n", Parsed::TooLarge, &[]);
+        check(b"*1\r\n$1001\r\n", Parsed::TooLarge, &[]);
+        check(&[b'x'; MAX + 1], Parsed::TooLarge, &[]);
+        let many = b"$90\r\n".iter().copied().chain([b'x'; 90]).chain(*b"\r\n").collect::<Vec<u8>>();
+        check(&[b"*11\r\n".as_slice(), &many.repeat(11)].concat(), Parsed::TooLarge, &[]);
         check(b"GET \"a\r\n", Parsed::Broken("unbalanced quotes in request"), &[]);
     }
 
@@ -242,7 +257,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_get_an_answer(input in prop::collection::vec(any::<u8>(), 0..200)) {
-            parse(&input, &mut Vec::new());
+            parse(&input, MAX, &mut Vec::new());
         }
 
         #[test]
@@ -252,10 +267,10 @@ mod tests {
                 input.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
             }
             for end in 0..input.len() {
-                prop_assert_eq!(parse(&input[..end], &mut Vec::new()), Parsed::Partial);
+                prop_assert_eq!(parse(&input[..end], MAX, &mut Vec::new()), Parsed::Partial);
             }
             let mut args = Vec::new();
-            prop_assert_eq!(parse(&input, &mut args), Parsed::Request(input.len()));
+            prop_assert_eq!(parse(&input, MAX, &mut args), Parsed::Request(input.len()));
             prop_assert!(args.iter().zip(&words).all(|(arg, word)| *arg == word.as_bytes()));
         }
     }

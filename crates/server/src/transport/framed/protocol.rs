@@ -1,0 +1,54 @@
+//! What a protocol of frames has to be able to do, and what it is given.
+
+use std::cell::RefCell;
+
+use crate::api::{Refusal, Transport};
+use crate::config;
+
+/// What a protocol makes of the bytes that have arrived.
+pub trait Protocol {
+    /// Which door this is, for the counters.
+    const TRANSPORT: Transport;
+    /// The section of the configuration that bounds it.
+    const SECTION: &'static str;
+
+    /// Answers the whole requests at the start of `input`, at most `max` of them, into `output`.
+    fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress;
+
+    /// Writes a refusal that belongs to the connection rather than to a request.
+    fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>);
+}
+
+/// How far a protocol came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of whole requests, which are done with.
+    pub consumed: usize,
+    /// What to do next.
+    pub next: Next,
+}
+
+/// What a connection does once the answers are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Wait for more bytes: what is left over is the beginning of a request.
+    Read,
+    /// Let others have their turn: there are more whole requests.
+    Continue,
+    /// Close.
+    Close,
+}
+
+/// The buffers of one loop.
+pub struct Buffers {
+    pub(super) input: RefCell<Box<[u8]>>,
+    pub(super) output: RefCell<Vec<u8>>,
+}
+
+impl Buffers {
+    /// Buffers that read this many bytes at once.
+    pub fn new(bounds: &config::Framed) -> Buffers {
+        let input = vec![0; bounds.buffer_bytes].into_boxed_slice();
+        Buffers { input: RefCell::new(input), output: RefCell::new(Vec::with_capacity(bounds.buffer_bytes)) }
+    }
+}

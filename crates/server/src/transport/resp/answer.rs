@@ -1,0 +1,88 @@
+//! One connection: requests in, replies out.
+
+use std::sync::Arc;
+
+use crate::api::{Api, Batch, Refusal, Transport};
+use crate::transport::framed::{Next, Progress, Protocol};
+
+use super::commands;
+use super::parse::{Parsed, parse};
+use super::reply::Reply;
+use super::session::Session;
+
+/// One RESP connection.
+pub struct Resp {
+    api: Arc<Api>,
+    session: Session,
+    max_frame_bytes: usize,
+}
+
+impl Resp {
+    /// A connection that has said nothing yet.
+    pub fn new(api: Arc<Api>, id: u64, max_frame_bytes: usize) -> Resp {
+        let session = Session::new(&api, id);
+        Resp { api, session, max_frame_bytes }
+    }
+
+    #[inline]
+    fn reply<'o>(&self, output: &'o mut Vec<u8>) -> Reply<'o> {
+        Reply::new(output, self.session.version)
+    }
+
+    #[inline]
+    fn run(&mut self, batch: &mut Batch<'_>, args: &[&[u8]], output: &mut Vec<u8>) {
+        let reply = self.reply(output);
+        let mut call = commands::Invocation { batch, session: &mut self.session, reply };
+        commands::run(&mut call, &self.api, args);
+    }
+}
+
+impl Protocol for Resp {
+    const TRANSPORT: Transport = Transport::Resp;
+    const SECTION: &'static str = "resp";
+
+    fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
+        let api = self.api.clone();
+        let mut batch = api.begin(Self::TRANSPORT);
+        let mut args = Vec::with_capacity(8);
+        let mut consumed = 0;
+        for _ in 0..max {
+            match parse(&input[consumed..], self.max_frame_bytes, &mut args) {
+                Parsed::Request(len) => {
+                    consumed += len;
+                    self.run(&mut batch, &args, output);
+                }
+                Parsed::Line(len, words) => {
+                    consumed += len;
+                    // An empty line is somebody pressing return.
+                    if !words.is_empty() {
+                        self.run(&mut batch, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), output);
+                    }
+                }
+                Parsed::Partial => return Progress { consumed, next: Next::Read },
+                Parsed::TooLarge => {
+                    batch.refuse();
+                    self.refuse(
+                        &Refusal::body_too_large(self.max_frame_bytes, "resp.max_frame_bytes"),
+                        output,
+                    );
+                    return Progress { consumed: input.len(), next: Next::Close };
+                }
+                Parsed::Broken(why) => {
+                    batch.refuse();
+                    self.reply(output).error(&format!("ERR Protocol error: {why}"));
+                    return Progress { consumed: input.len(), next: Next::Close };
+                }
+            }
+            if self.session.over {
+                return Progress { consumed, next: Next::Close };
+            }
+        }
+        let next = if consumed == input.len() { Next::Read } else { Next::Continue };
+        Progress { consumed, next }
+    }
+
+    fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>) {
+        self.reply(output).error(&format!("ERR {refusal}"));
+    }
+}

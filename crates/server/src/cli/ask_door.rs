@@ -64,9 +64,7 @@ impl AskDoor {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Client { server, error } if error.hint().is_empty() => {
-                write!(f, "error: {server}: {error}")
-            }
+            Error::Client { error, .. } if error.hint().is_empty() => write!(f, "error: {error}"),
             Error::Client { server, error } => write!(f, "error: {server}: {error}\nhint: {}", error.hint()),
             Error::Plan(invalid) => write!(f, "error: {invalid}\nhint: see `tidegate bench ask --help`"),
             Error::Runtime(error) => {

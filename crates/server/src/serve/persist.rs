@@ -21,6 +21,9 @@ use crate::config::Config;
 /// Pages of each shard swept per flush, so that keys leave a table that nobody inserts into.
 const SWEPT_PAGES: usize = 4;
 
+/// Nice as `nice -n 19` is.
+const LOWEST_PRIORITY: i32 = 19;
+
 /// How long a failed snapshot waits for its next try.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -95,6 +98,7 @@ impl Writer {
     }
 
     fn run(mut self, stopped: &Receiver<()>) {
+        yield_to_loops();
         loop {
             let wait = self.interval.saturating_sub(self.last_flush.elapsed());
             let stop = stopped.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected);
@@ -166,6 +170,13 @@ impl Writer {
     fn failed(&self, what: &str, error: &tidegate_store::Error) {
         self.api.metrics().persistence.errors.add(1);
         tracing::error!("{what}: {error}; {}", error.hint());
+    }
+}
+
+/// Gives this thread the lowest priority: when cores are scarce, requests go first and writing waits.
+fn yield_to_loops() {
+    if let Err(error) = rustix::process::setpriority_process(None, LOWEST_PRIORITY) {
+        tracing::debug!(%error, "the persistence thread keeps its priority");
     }
 }
 

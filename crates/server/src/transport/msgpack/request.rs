@@ -77,8 +77,7 @@ pub fn read(frame: &[u8]) -> Result<Request<'_>, Refusal> {
             Shape::Array => position,
             Shape::Map => {
                 let name = bytes(&mut rest).ok_or_else(|| wrong("a field has no name"))?;
-                let known = FIELDS.iter().position(|known| *known == name);
-                known.ok_or_else(|| wrong(format!("field '{}' is not known", name.escape_ascii())))?
+                field(name).ok_or_else(|| wrong(format!("field '{}' is not known", name.escape_ascii())))?
             }
         };
         fields.read(field, &mut rest)?;
@@ -87,6 +86,21 @@ pub fn read(frame: &[u8]) -> Result<Request<'_>, Refusal> {
         return Err(wrong(format!("{} bytes are left after the request", rest.len())));
     }
     fields.request(shape)
+}
+
+/// The position of a field in [`FIELDS`].
+#[inline]
+fn field(name: &[u8]) -> Option<usize> {
+    match name {
+        b"cmd" => Some(0),
+        b"key" => Some(1),
+        b"burst" => Some(2),
+        b"rate" => Some(3),
+        b"period" => Some(4),
+        b"quantity" => Some(5),
+        b"namespace" => Some(6),
+        _ => None,
+    }
 }
 
 #[derive(Default)]
@@ -145,7 +159,14 @@ impl<'a> Fields<'a> {
 }
 
 /// A string or bytes; a string need not be UTF-8.
+#[inline]
 fn bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    if let Some((&marker @ 0xa0..=0xbf, after)) = rest.split_first() {
+        // A string of less than 32 bytes: every name, and most keys.
+        let (bytes, after) = after.split_at_checked(usize::from(marker & 0x1f))?;
+        *rest = after;
+        return Some(bytes);
+    }
     let mut ahead = *rest;
     let len = match decode::read_str_len(&mut ahead) {
         Ok(len) => len,
@@ -161,6 +182,7 @@ fn bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 }
 
 /// Any integer; one above 63 bits saturates.
+#[inline]
 fn integer(rest: &mut &[u8]) -> Option<i64> {
     if let Some(&byte @ 0..=0x7f) = rest.first() {
         *rest = &rest[1..];
@@ -236,6 +258,11 @@ mod tests {
         let mut nil = vec![0x92, 1];
         write_nil(&mut nil).unwrap();
         check(&nil, "key is missing");
+    }
+
+    #[test]
+    fn every_field_is_known_at_its_position() {
+        assert!(FIELDS.iter().enumerate().all(|(position, name)| field(name) == Some(position)));
     }
 
     #[test]

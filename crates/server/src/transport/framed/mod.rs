@@ -5,7 +5,9 @@
 
 mod connection;
 mod deadline;
+mod line;
 mod protocol;
 
 pub use connection::{say_goodbye, serve};
+pub use line::Line;
 pub use protocol::{Buffers, Next, Progress, Protocol};

@@ -184,10 +184,19 @@ fn bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 /// Any integer; one above 63 bits saturates.
 #[inline]
 fn integer(rest: &mut &[u8]) -> Option<i64> {
-    if let Some(&byte @ 0..=0x7f) = rest.first() {
-        *rest = &rest[1..];
-        return Some(i64::from(byte));
-    }
+    // What most clients send: a number in as few bytes as it takes.
+    let (number, after) = match **rest {
+        [byte @ 0..=0x7f, ref after @ ..] => (u32::from(byte), after),
+        [0xcc, a, ref after @ ..] => (u32::from(a), after),
+        [0xcd, a, b, ref after @ ..] => (u32::from_be_bytes([0, 0, a, b]), after),
+        [0xce, a, b, c, d, ref after @ ..] => (u32::from_be_bytes([a, b, c, d]), after),
+        _ => return any_integer(rest),
+    };
+    *rest = after;
+    Some(i64::from(number))
+}
+
+fn any_integer(rest: &mut &[u8]) -> Option<i64> {
     let mut ahead = *rest;
     let number = match decode::read_int::<i64, _>(&mut ahead) {
         Ok(number) => number,

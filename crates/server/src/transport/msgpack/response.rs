@@ -5,6 +5,7 @@ use tidegate_core::{Decision, Wait};
 
 use super::request::Shape;
 use crate::api::Refusal;
+use crate::transport::framed::Line;
 
 /// Bytes of a frame's length.
 pub const HEADER: usize = 4;
@@ -26,10 +27,11 @@ fn saturate(n: impl TryInto<u32>) -> u32 {
 
 impl Response<'_> {
     /// Writes the response as a frame.
+    #[inline]
     pub fn write(&self, shape: Shape, output: &mut Vec<u8>) {
         let start = output.len();
-        output.extend_from_slice(&[0; HEADER]);
-        let mut fields = Fields { output, shape };
+        let mut fields = Fields { line: Line::new(), shape };
+        fields.line.push(&[0; HEADER]);
         match self {
             Response::Decision(decision) => fields.decision(decision),
             Response::Count(count) => {
@@ -37,20 +39,29 @@ impl Response<'_> {
                 fields.flag(b"\xa2ok", true);
                 fields.number(b"\xa5count", saturate(*count));
             }
-            Response::Refused(refusal) => fields.refusal(refusal),
+            Response::Refused(_) => fields.refused(),
+        }
+        output.extend_from_slice(fields.line.as_bytes());
+        if let Response::Refused(refusal) = self {
+            let written = rmp::encode::write_str(output, &refusal.to_string());
+            assert!(written.is_ok(), "a buffer in memory refused to grow");
         }
         let len = (output.len() - start - HEADER) as u32;
         output[start..start + HEADER].copy_from_slice(&len.to_be_bytes());
     }
 }
 
+/// A frame's length, seven names and five numbers fit; the text of a refusal comes after.
+const LINE_BYTES: usize = 128;
+
 /// Writes fields one by one. Names come as they go over the wire, behind the byte that says how long they are.
-struct Fields<'o> {
-    output: &'o mut Vec<u8>,
+struct Fields {
+    line: Line<LINE_BYTES>,
     shape: Shape,
 }
 
-impl Fields<'_> {
+impl Fields {
+    #[inline]
     fn decision(&mut self, decision: &Decision) {
         let retry_after = match decision.retry_after {
             Wait::Never => u32::MAX,
@@ -65,15 +76,16 @@ impl Fields<'_> {
         self.number(b"\xabreset_after", saturate(decision.reset_after_s()));
     }
 
-    fn refusal(&mut self, refusal: &Refusal) {
+    /// All fields but the value of the last.
+    fn refused(&mut self) {
         self.begin(7);
         self.flag(b"\xa2ok", false);
-        let zeroes: [&[u8]; 5] =
-            [b"\xa7allowed", b"\xa5limit", b"\xa9remaining", b"\xabretry_after", b"\xabreset_after"];
-        zeroes.into_iter().for_each(|name| self.number(name, 0));
+        self.number(b"\xa7allowed", 0);
+        self.number(b"\xa5limit", 0);
+        self.number(b"\xa9remaining", 0);
+        self.number(b"\xabretry_after", 0);
+        self.number(b"\xabreset_after", 0);
         self.name(b"\xa5error");
-        let written = rmp::encode::write_str(self.output, &refusal.to_string());
-        assert!(written.is_ok(), "a buffer in memory refused to grow");
     }
 
     /// The head of a map or array of less than 16.
@@ -82,31 +94,32 @@ impl Fields<'_> {
             Shape::Map => Marker::FixMap(len),
             Shape::Array => Marker::FixArray(len),
         };
-        self.output.push(kind.to_u8());
+        self.line.push(&[kind.to_u8()]);
     }
 
     #[inline]
-    fn name(&mut self, name: &[u8]) {
+    fn name<const N: usize>(&mut self, name: &[u8; N]) {
         if self.shape == Shape::Map {
-            self.output.extend_from_slice(name);
+            self.line.push(name);
         }
     }
 
-    fn flag(&mut self, name: &[u8], value: bool) {
+    #[inline]
+    fn flag<const N: usize>(&mut self, name: &[u8; N], value: bool) {
         self.name(name);
-        self.output.push(if value { Marker::True } else { Marker::False }.to_u8());
+        self.line.push(&[if value { Marker::True } else { Marker::False }.to_u8()]);
     }
 
     /// A number, in as few bytes as it takes.
     #[inline]
-    fn number(&mut self, name: &[u8], value: u32) {
+    fn number<const N: usize>(&mut self, name: &[u8; N], value: u32) {
         self.name(name);
         let [a, b, c, d] = value.to_be_bytes();
         match value {
-            0..=0x7f => self.output.push(d),
-            0x80..=0xff => self.output.extend_from_slice(&[Marker::U8.to_u8(), d]),
-            0x100..=0xffff => self.output.extend_from_slice(&[Marker::U16.to_u8(), c, d]),
-            _ => self.output.extend_from_slice(&[Marker::U32.to_u8(), a, b, c, d]),
+            0..=0x7f => self.line.push(&[d]),
+            0x80..=0xff => self.line.push(&[Marker::U8.to_u8(), d]),
+            0x100..=0xffff => self.line.push(&[Marker::U16.to_u8(), c, d]),
+            _ => self.line.push(&[Marker::U32.to_u8(), a, b, c, d]),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Replies, in RESP2 and RESP3.
 
+use crate::transport::framed::Line;
+
 /// Which version of the protocol a connection speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
@@ -76,16 +78,20 @@ impl<'a> Reply<'a> {
     /// An array of five numbers: every decision.
     #[inline]
     pub fn five(&mut self, numbers: [i64; 5]) {
-        let mut line = Line { bytes: [0; FIVE_BYTES], len: 0 };
-        line.push(*b"*5\r\n");
+        let mut line = Line::<FIVE_BYTES>::new();
+        line.push(b"*5\r\n");
         for n in numbers {
             match n {
-                0..=9 => line.push([b':', b'0' + n as u8, b'\r', b'\n']),
-                10..=99 => line.push([b':', b'0' + (n / 10) as u8, b'0' + (n % 10) as u8, b'\r', b'\n']),
-                _ => line.push_number(n),
+                0..=9 => line.push(&[b':', b'0' + n as u8, b'\r', b'\n']),
+                10..=99 => line.push(&[b':', b'0' + (n / 10) as u8, b'0' + (n % 10) as u8, b'\r', b'\n']),
+                _ => {
+                    line.push(b":");
+                    line.extend(itoa::Buffer::new().format(n).as_bytes());
+                    line.push(b"\r\n");
+                }
             }
         }
-        self.output.extend_from_slice(&line.bytes[..line.len]);
+        self.output.extend_from_slice(line.as_bytes());
     }
 
     fn number(&mut self, kind: u8, n: i64) {
@@ -102,29 +108,6 @@ impl<'a> Reply<'a> {
 
 /// A head, and five numbers of a sign, 19 digits, a mark and a line end.
 const FIVE_BYTES: usize = 4 + 5 * 23;
-
-/// A decision on its way out: written on the stack, copied once.
-struct Line {
-    bytes: [u8; FIVE_BYTES],
-    len: usize,
-}
-
-impl Line {
-    #[inline]
-    fn push<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.bytes[self.len..self.len + N].copy_from_slice(&bytes);
-        self.len += N;
-    }
-
-    fn push_number(&mut self, n: i64) {
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(n).as_bytes();
-        self.push([b':']);
-        self.bytes[self.len..self.len + digits.len()].copy_from_slice(digits);
-        self.len += digits.len();
-        self.push(*b"\r\n");
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -6,13 +6,14 @@ pub struct Line<const N: usize> {
     len: usize,
 }
 
-impl<const N: usize> Line<N> {
-    /// Nothing yet.
+impl<const N: usize> Default for Line<N> {
     #[inline]
-    pub fn new() -> Line<N> {
+    fn default() -> Line<N> {
         Line { bytes: [0; N], len: 0 }
     }
+}
 
+impl<const N: usize> Line<N> {
     /// Adds bytes of a known number, which costs next to nothing.
     #[inline]
     pub fn push<const K: usize>(&mut self, bytes: &[u8; K]) {

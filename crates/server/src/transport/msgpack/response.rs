@@ -30,7 +30,7 @@ impl Response<'_> {
     #[inline]
     pub fn write(&self, shape: Shape, output: &mut Vec<u8>) {
         let start = output.len();
-        let mut fields = Fields { line: Line::new(), shape };
+        let mut fields = Fields { line: Line::default(), shape };
         fields.line.push(&[0; HEADER]);
         match self {
             Response::Decision(decision) => fields.decision(decision),

@@ -78,7 +78,7 @@ impl<'a> Reply<'a> {
     /// An array of five numbers: every decision.
     #[inline]
     pub fn five(&mut self, numbers: [i64; 5]) {
-        let mut line = Line::<FIVE_BYTES>::new();
+        let mut line = Line::<FIVE_BYTES>::default();
         line.push(b"*5\r\n");
         for n in numbers {
             match n {

@@ -12,7 +12,8 @@ use tidegate_core::Nanos;
 #[derive(Clone, Debug)]
 pub struct Clock {
     counter: quanta::Clock,
-    origin: quanta::Instant,
+    /// What the counter showed at the start.
+    origin: u64,
     anchor_ns: Nanos,
 }
 
@@ -28,15 +29,14 @@ impl Clock {
         let counter = quanta::Clock::new();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let wall_ns = u64::try_from(wall.as_nanos()).unwrap_or(u64::MAX);
-        Clock { origin: counter.now(), counter, anchor_ns: wall_ns.max(newest) }
+        Clock { origin: counter.raw(), counter, anchor_ns: wall_ns.max(newest) }
     }
 
     /// The time.
     #[inline]
     pub fn now(&self) -> Nanos {
         // Zero if the counter of this core is behind the one that started.
-        let elapsed = self.counter.now().saturating_duration_since(self.origin);
-        self.anchor_ns + elapsed.as_secs() * tidegate_core::NANOS_PER_S + u64::from(elapsed.subsec_nanos())
+        self.anchor_ns + self.counter.delta_as_nanos(self.origin, self.counter.raw())
     }
 }
 

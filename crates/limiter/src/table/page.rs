@@ -26,8 +26,8 @@ const CHANGED: u64 = 1 << 63;
 pub struct Page {
     tags: [u8; GROUPS * GROUP],
     len: u16,
-    /// Whether any entry may be marked as changed.
-    changed: bool,
+    /// A bit for each group that may hold entries marked as changed.
+    changed: u16,
     entries: [Entry; CAPACITY],
 }
 
@@ -64,7 +64,7 @@ impl Page {
     pub fn new() -> Box<Page> {
         let mut tags = [FREE; GROUPS * GROUP];
         tags[CAPACITY..].fill(NO_PLACE);
-        Box::new(Page { tags, len: 0, changed: false, entries: [Entry::default(); CAPACITY] })
+        Box::new(Page { tags, len: 0, changed: 0, entries: [Entry::default(); CAPACITY] })
     }
 
     pub fn len(&self) -> usize {
@@ -114,21 +114,22 @@ impl Page {
         let entry = &mut self.entries[slot];
         entry.tat_ns = tat.ns | CHANGED;
         entry.tat_rem = tat.rem;
-        self.changed = true;
+        self.changed |= 1 << (slot / GROUP);
     }
 
     /// Whether any key may have changed since [`Page::settle`].
     pub fn is_changed(&self) -> bool {
-        self.changed
+        self.changed != 0
     }
 
     /// Hands out the keys that have changed, and takes their marks off.
     pub fn settle(&mut self, mut read: impl FnMut(Entry)) {
-        if !std::mem::take(&mut self.changed) {
-            return;
-        }
+        let changed = std::mem::take(&mut self.changed);
         for slot in 0..CAPACITY {
-            if self.tags[slot] != FREE && self.entries[slot].tat_ns & CHANGED != 0 {
+            if changed >> (slot / GROUP) & 1 == 1
+                && self.tags[slot] != FREE
+                && self.entries[slot].tat_ns & CHANGED != 0
+            {
                 self.entries[slot].tat_ns &= !CHANGED;
                 read(self.entries[slot]);
             }
@@ -150,7 +151,7 @@ impl Page {
         let Some(slot) = self.search(hash, FREE, |_| true) else { return false };
         self.tags[slot] = tag(hash);
         self.entries[slot] = entry;
-        self.changed |= entry.tat_ns & CHANGED != 0;
+        self.changed |= u16::from(entry.tat_ns & CHANGED != 0) << (slot / GROUP);
         self.len += 1;
         true
     }

@@ -8,7 +8,7 @@ use tidegate_core::{Nanos, Tat};
 
 use crate::hash::KeyHash;
 
-/// Keys in a page, which with their tags is 4,066 bytes: one allocation of 4 KiB.
+/// Keys in a page, which with their tags is 4,068 bytes: one allocation of 4 KiB.
 pub const CAPACITY: usize = 140;
 const GROUP: usize = 16;
 const GROUPS: usize = CAPACITY.div_ceil(GROUP);

@@ -38,26 +38,30 @@ impl Msgpack {
     }
 
     fn run<'r>(&mut self, batch: &mut Batch<'_>, request: &Request<'_>) -> Result<Response<'r>, Refusal> {
-        if request.command == Command::Auth {
-            self.api.authorize(Some(request.call.key))?;
+        let Request { command, call, .. } = request;
+        if *command == Command::Auth {
+            self.api.authorize(Some(call.key)).inspect_err(|_| batch.refuse())?;
             self.authorized = true;
             return Ok(Response::Count(1));
         }
-        if !self.authorized {
-            batch.refuse();
-            return Err(Refusal::no_token());
+        let namespace = self.admit(request).inspect_err(|_| batch.refuse())?;
+        match command {
+            Command::Throttle => batch.throttle(namespace, call).map(Response::Decision),
+            Command::Peek => batch.peek(namespace, call).map(Response::Decision),
+            Command::Reset => batch.reset(namespace, call.key).map(|held| Response::Count(u64::from(held))),
+            Command::Clear => Ok(Response::Count(batch.clear(namespace))),
+            Command::Auth => unreachable!("answered above"),
         }
-        let namespace = match request.namespace {
-            Some(name) => self.api.namespace(name)?,
-            None => self.default_namespace,
-        };
-        match request.command {
-            Command::Throttle => batch.throttle(namespace, &request.call).map(Response::Decision),
-            Command::Peek => batch.peek(namespace, &request.call).map(Response::Decision),
-            Command::Reset => {
-                batch.reset(namespace, request.call.key).map(|held| Response::Count(u64::from(held)))
-            }
-            Command::Clear | Command::Auth => Ok(Response::Count(batch.clear(namespace))),
+    }
+
+    /// Where a request may work, if its connection has presented the token.
+    fn admit(&self, request: &Request<'_>) -> Result<Namespace, Refusal> {
+        if !self.authorized {
+            self.api.authorize(None)?;
+        }
+        match request.namespace {
+            Some(name) => self.api.namespace(name),
+            None => Ok(self.default_namespace),
         }
     }
 }

@@ -31,6 +31,12 @@ impl KeyHash {
         (self.0 >> 40) as u8
     }
 
+    /// The same key in another namespace: which one it is in takes no part in the hash of its bytes.
+    #[inline]
+    pub fn moved_to(self, namespace: NamespaceTag) -> KeyHash {
+        KeyHash((self.0 & !u128::from(u32::MAX)) | u128::from(namespace.0))
+    }
+
     #[inline]
     pub(crate) fn is_in(self, namespace: NamespaceTag) -> bool {
         self.0 as u32 == namespace.0
@@ -57,7 +63,7 @@ impl KeyHasher {
     /// The identity of a key in a namespace.
     #[inline]
     pub fn key(&self, namespace: NamespaceTag, key: &[u8]) -> KeyHash {
-        KeyHash((self.sip128(key) & !u128::from(u32::MAX)) | u128::from(namespace.0))
+        KeyHash(self.sip128(key)).moved_to(namespace)
     }
 
     #[inline]

@@ -103,6 +103,24 @@ impl Page {
         None
     }
 
+    /// Prefetches the tags of a key's home group.
+    #[inline]
+    pub fn prefetch_tags(&self, hash: KeyHash) {
+        prefetch(&self.tags[home(hash) * GROUP]);
+    }
+
+    /// Prefetches what is most likely the entry of a key: the first in its home group that has its tag.
+    #[inline]
+    pub fn prefetch_entry(&self, hash: KeyHash) {
+        let base = home(hash) * GROUP;
+        let matches = equal_bytes(&self.tags, base, tag(hash));
+        if let Some(entry) = self.entries.get(base + matches.trailing_zeros() as usize) {
+            prefetch(&raw const entry.high);
+            // An entry may lie across two cache lines.
+            prefetch(&raw const entry.tat_rem);
+        }
+    }
+
     #[inline]
     pub fn tat(&self, slot: usize) -> Tat {
         self.entries[slot].tat()
@@ -200,6 +218,20 @@ fn tag(hash: KeyHash) -> u8 {
 fn home(hash: KeyHash) -> usize {
     (usize::from(hash.second_byte()) * GROUPS) >> 8
 }
+
+/// Asks for the cache line of a place in memory, and does not wait for it.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn prefetch<T>(place: *const T) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+    // SAFETY: a prefetch is a hint. It reads nothing that the program can see, and no address makes it fault.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
+}
+
+/// Elsewhere there is no stable way to ask.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn prefetch<T>(_: *const T) {}
 
 /// A bit for each of the 16 tags from `base` on that equals `tag`.
 #[cfg(target_arch = "x86_64")]

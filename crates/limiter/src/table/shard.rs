@@ -101,6 +101,23 @@ impl Changes {
     }
 }
 
+/// What becomes of a key: an answer, and the state to store if it changed. Any closure will do.
+pub trait Decide {
+    /// The answer.
+    type Answer;
+    /// Decides on the state as it is.
+    fn decide(self, tat: Tat) -> (Self::Answer, Option<Tat>);
+}
+
+impl<F: FnOnce(Tat) -> (R, Option<Tat>), R> Decide for F {
+    type Answer = R;
+
+    #[inline]
+    fn decide(self, tat: Tat) -> (R, Option<Tat>) {
+        self(tat)
+    }
+}
+
 /// How a shard is made.
 #[derive(Clone, Copy, Debug)]
 pub struct ShardOptions {
@@ -153,21 +170,28 @@ impl Shard {
         page.and_then(|page| Some(page.tat(page.find(hash)?))).unwrap_or_default()
     }
 
+    /// Prefetches from the page that holds a key, if there is one.
+    #[inline]
+    pub fn prefetch(&self, hash: KeyHash, from: impl FnOnce(&Page, KeyHash)) {
+        if let Some(page) = self.segments[self.segment_of(hash)].page(hash) {
+            from(page, hash);
+        }
+    }
+
     /// Runs a decision on the key's state and stores what it leaves.
     #[inline(always)]
-    pub fn update<R>(
-        &mut self,
-        hash: KeyHash,
-        now: Nanos,
-        decide: impl FnOnce(Tat) -> (R, Option<Tat>),
-    ) -> Result<R, Full> {
+    pub fn update<D: Decide>(&mut self, hash: KeyHash, now: Nanos, decide: D) -> Result<D::Answer, Full> {
         let segment = self.segment_of(hash);
-        let mut place = self.segments[segment].page_mut(hash).and_then(|page| {
-            let slot = page.find(hash)?;
-            Some((page, slot))
-        });
+        let mut place = match self.segments[segment].page_mut(hash) {
+            Some(page) => page.find(hash).map(|slot| (page, slot)),
+            None => None,
+        };
+        let tat = match &place {
+            Some((page, slot)) => page.tat(*slot),
+            None => Tat::default(),
+        };
         // The one place where a decision is made, so that it is compiled into its caller.
-        let (result, tat) = decide(place.as_ref().map_or(Tat::default(), |(page, slot)| page.tat(*slot)));
+        let (result, tat) = decide.decide(tat);
         match (tat, &mut place) {
             (None, _) => Ok(result),
             (Some(tat), Some((page, slot))) => {

@@ -20,7 +20,7 @@ pub struct Api {
     auth_token: Vec<u8>,
     pub(super) default_limit: Option<Limit>,
     pub(super) max_key_bytes: usize,
-    default_namespace: Namespace,
+    pub(super) default_namespace: Namespace,
     draining: AtomicBool,
 }
 

@@ -15,11 +15,49 @@ pub struct Batch<'a> {
     transport: Transport,
     now: Nanos,
     outcomes: Outcomes,
+    foreseen: Foreseen<'a>,
+}
+
+/// Keys that are about to be asked for, with their hashes in the default namespace.
+#[derive(Default)]
+struct Foreseen<'a> {
+    keys: Vec<(&'a [u8], KeyHash)>,
+    /// Those before have been asked for.
+    next: usize,
+}
+
+impl Foreseen<'_> {
+    /// The hash of a key, if it is one of these very bytes.
+    #[inline]
+    fn take(&mut self, key: &[u8]) -> Option<KeyHash> {
+        let ahead = self.keys[self.next..].iter().position(|(foreseen, _)| std::ptr::eq(*foreseen, key))?;
+        self.next += ahead + 1;
+        Some(self.keys[self.next - 1].1)
+    }
 }
 
 impl<'a> Batch<'a> {
     pub(super) fn new(api: &'a Api, transport: Transport) -> Batch<'a> {
-        Batch { api, transport, now: api.clock.now(), outcomes: Outcomes::default() }
+        Batch {
+            api,
+            transport,
+            now: api.clock.now(),
+            outcomes: Outcomes::default(),
+            foreseen: Foreseen::default(),
+        }
+    }
+
+    /// Prepares for these keys, which are about to be asked for in this order: see [`Keys::foresee`]. A key that is
+    /// then not asked for, or one that was not foreseen, does no harm.
+    ///
+    /// [`Keys::foresee`]: tidegate_limiter::Keys::foresee
+    pub fn foresee(&mut self, keys: impl Iterator<Item = &'a [u8]>) {
+        let Api { keys: table, default_namespace, max_key_bytes, .. } = self.api;
+        let hashed = |key: &'a [u8]| (key, table.hash(default_namespace.tag(), key));
+        self.foreseen.keys.clear();
+        self.foreseen.keys.extend(keys.filter(|key| key.len() <= *max_key_bytes).map(hashed));
+        self.foreseen.next = 0;
+        table.foresee(self.foreseen.keys.iter().map(|(_, hash)| *hash));
     }
 
     /// Takes tokens if they are there.
@@ -49,7 +87,7 @@ impl<'a> Batch<'a> {
         result
     }
 
-    fn look(&self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
+    fn look(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
         let hash = self.hash(namespace, call.key)?;
         let (limit, quantity) = (call.limit(self.api.default_limit)?, call.quantity()?);
         Ok(self.api.keys.peek(hash, &limit, quantity, self.now))
@@ -91,12 +129,13 @@ impl<'a> Batch<'a> {
         self.outcomes.refused += 1;
     }
 
-    #[inline]
-    fn hash(&self, namespace: Namespace, key: &[u8]) -> Result<KeyHash, Refusal> {
+    #[inline(always)]
+    fn hash(&mut self, namespace: Namespace, key: &[u8]) -> Result<KeyHash, Refusal> {
         if key.len() > self.api.max_key_bytes {
             return Err(Refusal::key_too_long(key.len(), self.api.max_key_bytes));
         }
-        Ok(self.api.keys.hash(namespace.tag(), key))
+        let hash = self.foreseen.take(key).map(|hash| hash.moved_to(namespace.tag()));
+        Ok(hash.unwrap_or_else(|| self.api.keys.hash(namespace.tag(), key)))
     }
 
     #[inline]
@@ -118,5 +157,30 @@ impl Drop for Batch<'_> {
         let elapsed_ns = self.api.clock.now().saturating_sub(self.now);
         let transport: &metrics::TransportMetrics = self.api.metrics.of(self.transport);
         transport.record(self.outcomes, elapsed_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_foreseen_key_is_the_same_key() {
+        let api = Api::fresh(&Config::default());
+        let other = api.namespace(b"other").unwrap();
+        let keys: [&[u8]; 4] = [b"a", b"b", b"unasked", b"c"];
+        let mut batch = api.begin(Transport::Resp);
+        let plain = keys.map(|key| batch.hash(other, key).unwrap());
+        batch.foresee(keys.into_iter());
+        // One that was not foreseen, and one that is not asked for.
+        let elsewhere = Vec::from(keys[0]);
+        let not_foreseen = batch.hash(other, &elsewhere).unwrap();
+        assert_eq!((not_foreseen, batch.foreseen.next), (plain[0], 0));
+        for asked in [0, 1, 3] {
+            assert_eq!(batch.hash(other, keys[asked]).unwrap(), plain[asked]);
+            assert_eq!(batch.foreseen.next, asked + 1);
+        }
+        assert_eq!(batch.hash(other, keys[0]).unwrap(), plain[0]);
     }
 }

@@ -10,4 +10,4 @@ mod protocol;
 
 pub use connection::{say_goodbye, serve};
 pub use line::Line;
-pub use protocol::{Buffers, Next, Progress, Protocol};
+pub use protocol::{Buffers, FORESIGHT, Next, Progress, Protocol};

@@ -5,6 +5,9 @@ use std::cell::RefCell;
 use crate::api::{Refusal, Transport};
 use crate::config;
 
+/// Fewer requests than this at hand are not worth preparing for: see [`Batch::foresee`](crate::api::Batch::foresee).
+pub const FORESIGHT: usize = 4;
+
 /// What a protocol makes of the bytes that have arrived.
 pub trait Protocol {
     /// Which door this is, for the counters.

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::api::{Api, Batch, Refusal, Transport};
-use crate::transport::framed::{Next, Progress, Protocol};
+use crate::transport::framed::{FORESIGHT, Next, Progress, Protocol};
 
 use super::commands;
-use super::parse::{Parsed, parse};
+use super::parse::Parsed;
 use super::reply::Reply;
 use super::session::Session;
+use super::window::Window;
 
 /// One RESP connection.
 pub struct Resp {
@@ -44,23 +45,33 @@ impl Protocol for Resp {
     fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
         let api = self.api.clone();
         let mut batch = api.begin(Self::TRANSPORT);
-        let mut args = Vec::with_capacity(8);
-        let mut consumed = 0;
-        for _ in 0..max {
-            match parse(&input[consumed..], self.max_frame_bytes, &mut args) {
-                Parsed::Request(len) => {
-                    consumed += len;
-                    self.run(&mut batch, &args, output);
+        let mut window = Window::new(input.len());
+        let (mut consumed, mut left) = (0, max);
+        while left > 0 {
+            let behind = window.read(&input[consumed..], left, self.max_frame_bytes);
+            left -= window.len();
+            if window.len() >= FORESIGHT {
+                batch.foresee(window.keys());
+            }
+            for (len, args) in window.requests() {
+                consumed += len;
+                self.run(&mut batch, args, output);
+                if self.session.over {
+                    return Progress { consumed, next: Next::Close };
                 }
-                Parsed::Line(len, words) => {
+            }
+            match behind {
+                None | Some(Parsed::Request(_)) => (),
+                Some(Parsed::Line(len, words)) => {
                     consumed += len;
+                    left = left.saturating_sub(1);
                     // An empty line is somebody pressing return.
                     if !words.is_empty() {
                         self.run(&mut batch, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), output);
                     }
                 }
-                Parsed::Partial => return Progress { consumed, next: Next::Read },
-                Parsed::TooLarge => {
+                Some(Parsed::Partial) => return Progress { consumed, next: Next::Read },
+                Some(Parsed::TooLarge) => {
                     batch.refuse();
                     self.refuse(
                         &Refusal::body_too_large(self.max_frame_bytes, "resp.max_frame_bytes"),
@@ -68,7 +79,7 @@ impl Protocol for Resp {
                     );
                     return Progress { consumed: input.len(), next: Next::Close };
                 }
-                Parsed::Broken(why) => {
+                Some(Parsed::Broken(why)) => {
                     batch.refuse();
                     self.reply(output).error(&format!("ERR Protocol error: {why}"));
                     return Progress { consumed: input.len(), next: Next::Close };

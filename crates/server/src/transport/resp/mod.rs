@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`parse`], [`inline`] | bytes to arguments |
+//! | [`window`] | the next few requests, read ahead |
 //! | [`reply`] | answers to bytes |
 //! | [`answer`] | one connection |
 //! | [`commands`] | the table of commands, which `COMMAND` shows too |
@@ -18,5 +19,6 @@ mod inline;
 mod parse;
 mod reply;
 mod session;
+mod window;
 
 pub use answer::Resp;

@@ -23,15 +23,18 @@ pub enum Parsed {
     Broken(&'static str),
 }
 
-/// Reads one request of at most `max` bytes. Its arguments, if it is an array, replace those in `args`.
+/// Reads one request of at most `max` bytes. Its arguments, if it is an array, are added to `args`.
 #[inline]
 pub fn parse<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
-    args.clear();
+    let before = args.len();
     match input.first() {
         None => Parsed::Partial,
         Some(b'*') => match quick(input, args) {
             Some(len) if len <= max => Parsed::Request(len),
-            _ => careful(input, max, args),
+            _ => {
+                args.truncate(before);
+                careful(input, max, args)
+            }
         },
         Some(_) => line(input, max),
     }
@@ -67,7 +70,6 @@ fn small_length(kind: u8, input: &[u8]) -> Option<(usize, &[u8])> {
 /// Reads any request, and says what is wrong with what is none.
 #[cold]
 fn careful<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
-    args.clear();
     let mut reader = Reader { input, at: 1, max };
     match reader.array(args) {
         Ok(()) if reader.at > max => Parsed::TooLarge,

@@ -18,6 +18,31 @@ pub enum Ready {
     Never,
 }
 
+/// Why nothing was taken: of several charges, the one that has to wait longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// Its place in the call.
+    pub charge: usize,
+    /// When it could pass; `Never` if it asks for more than the burst.
+    pub ready: Ready,
+}
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.ready {
+            Ready::Never => {
+                write!(f, "charge {} asks for more than its burst and can never pass", self.charge)
+            }
+            _ => write!(f, "charge {} is short of tokens", self.charge),
+        }
+    }
+}
+
+impl std::error::Error for Short {}
+
+/// Bytes of a bucket that is kept: level, scale, refill position.
+pub const KEPT_BYTES: usize = 40;
+
 /// The state of one limit for one holder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
@@ -31,6 +56,48 @@ impl Bucket {
     /// A full bucket.
     pub fn full(limit: &Limit, now: Nanos) -> Bucket {
         Bucket { level: capacity(limit), refilled_at: now }
+    }
+
+    /// A bucket that holds nothing, under no limit yet.
+    pub fn empty(now: Nanos) -> Bucket {
+        Bucket { level: 0, refilled_at: now }
+    }
+
+    /// The bucket as bytes to keep. They tell which scale its level is in.
+    pub fn to_bytes(&self, limit: &Limit) -> [u8; KEPT_BYTES] {
+        let mut bytes = [0; KEPT_BYTES];
+        bytes[..16].copy_from_slice(&self.level.to_le_bytes());
+        bytes[16..32].copy_from_slice(&limit.period_ns().to_le_bytes());
+        bytes[32..].copy_from_slice(&self.refilled_at.to_le_bytes());
+        bytes
+    }
+
+    /// The bucket that was kept, under `limit`, which may have changed since: whole tokens are kept then. Time that
+    /// lies ahead of `now` is not lived twice. Nothing if these are not the bytes of a bucket.
+    pub fn from_bytes(bytes: &[u8], limit: &Limit, now: Nanos) -> Option<Bucket> {
+        let (level, rest) = bytes.split_first_chunk()?;
+        let (period_ns, rest) = rest.split_first_chunk()?;
+        let level = i128::from_le_bytes(*level);
+        let period_ns = i128::try_from(u128::from_le_bytes(*period_ns)).ok().filter(|period| *period > 0)?;
+        let refilled_at = Nanos::from_le_bytes(rest.try_into().ok()?);
+        let level = match period_ns == limit.period_ns() as i128 {
+            true => level,
+            false => level.div_euclid(period_ns).saturating_mul(limit.period_ns() as i128),
+        };
+        let mut bucket = Bucket { level: level.min(capacity(limit)), refilled_at };
+        bucket.refill(limit, now);
+        Some(bucket)
+    }
+
+    /// Nanoseconds from the last refill until the bucket is full, rounded up.
+    pub fn until_full_ns(&self, limit: &Limit) -> u64 {
+        let short = capacity(limit).saturating_sub(self.level).max(0) as u128;
+        u64::try_from(short.div_ceil(u128::from(limit.count()))).unwrap_or(u64::MAX)
+    }
+
+    /// Drops what was given back beyond the burst.
+    pub fn trim(&mut self, limit: &Limit) {
+        self.level = self.level.min(capacity(limit));
     }
 
     /// A bucket that holds this many whole tokens, which may be a debt, or more than the burst until `now` passes.

@@ -10,6 +10,7 @@
 //! | [`gcra`] | inline keys: one arrival time per key, exact |
 //! | [`cell`] | the same state in the dialect of redis-cell's `CL.THROTTLE` |
 //! | [`bucket`] | stored limits: a level that may go into debt |
+//! | [`queue`] | fair queues: which message goes to whom, and when |
 //! | [`wait`] | how long a caller is told to wait, and in which unit |
 
 pub mod bucket;
@@ -17,6 +18,7 @@ pub mod cell;
 mod far;
 pub mod gcra;
 pub mod limit;
+pub mod queue;
 pub mod wait;
 
 pub use bucket::Bucket;

@@ -1,5 +1,6 @@
 //! Declared limits: what the token-bucket story asks for.
 
+use tidegate_core::Wait;
 use tidegate_limiter::{Buckets, Limit, Ready, Short};
 
 const START: u64 = 1_700_000_000_000_000_000;
@@ -82,4 +83,75 @@ fn a_changed_limit_keeps_its_tokens_up_to_the_new_burst() {
     assert_eq!(buckets.tokens(b"aws", START), Some(50));
     buckets.set(b"aws", limit(1, 100), START);
     assert_eq!(buckets.tokens(b"aws", START + SECOND), Some(51), "the new rate counts from the change on");
+}
+
+#[test]
+fn a_closed_name_gives_nothing_to_anybody_and_opens_by_itself() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(10, 5), START);
+    for name in ["aws", "without a limit"] {
+        buckets.close_until(name.as_bytes(), START + SECOND, START);
+        let closed = Short { charge: 0, ready: Ready::At(START + SECOND) };
+        assert_eq!(take(&buckets, &[(name, 1)], START), Err(closed), "{name}");
+        assert_eq!(take(&buckets, &[(name, 1), ("free", 1)], START), Err(closed), "{name}");
+        let told = buckets.decide(name.as_bytes(), 1, START).unwrap();
+        assert_eq!((told.allowed, told.remaining, told.retry_after), (false, 0, Wait::Ns(SECOND)));
+        buckets.close_until(name.as_bytes(), START + 1, START);
+        assert_eq!(take(&buckets, &[(name, 1)], START + SECOND - 1).unwrap_err().ready, closed.ready);
+        assert_eq!(take(&buckets, &[(name, 1)], START + SECOND), Ok(()), "{name}");
+    }
+    assert_eq!(buckets.get(b"without a limit", START + SECOND), None);
+    assert_eq!(buckets.tokens(b"aws", START + SECOND), Some(4), "closed or not, it refills");
+    assert_eq!(buckets.list(START + SECOND).len(), 1);
+}
+
+#[test]
+fn closed_names_are_forgotten_once_they_are_open() {
+    let buckets = Buckets::new();
+    for n in 0..10_000u64 {
+        buckets.close_until(format!("provider:{n}").as_bytes(), START + n + 1, START + n);
+    }
+    assert!(buckets.list(START).len() < 16 * 130, "{}", buckets.list(START).len());
+}
+
+#[test]
+fn a_decision_tells_what_an_inline_key_would() {
+    let buckets = Buckets::new();
+    assert_eq!(buckets.decide(b"aws", 1, START), None);
+    buckets.set(b"aws", limit(10, 5), START);
+    let told = buckets.decide(b"aws", 2, START).unwrap();
+    assert_eq!((told.allowed, told.limit, told.remaining, told.reset_after_ns), (true, 5, 3, SECOND / 5));
+    let told = buckets.decide(b"aws", 4, START).unwrap();
+    assert_eq!((told.allowed, told.remaining, told.retry_after), (false, 3, Wait::Ns(SECOND / 10)));
+    assert_eq!(buckets.decide(b"aws", 6, START).unwrap().retry_after, Wait::Never);
+    buckets.refund(b"aws", 100, START);
+    assert_eq!(buckets.tokens(b"aws", START), Some(5), "a refund mints nothing");
+}
+
+#[test]
+fn levels_that_changed_are_kept_once_and_come_back() {
+    let buckets = Buckets::new();
+    buckets.set(b"aws", limit(10, 5), START);
+    buckets.set(b"idle", limit(10, 5), START);
+    buckets.changed_levels(START, |_, _| ());
+    assert!(!buckets.has_changed());
+    take(&buckets, &[("aws", 4)], START).unwrap();
+    take(&buckets, &[("aws", 1)], START).unwrap();
+    assert!(buckets.has_changed());
+    let mut kept = Vec::new();
+    buckets.changed_levels(START, |name, level| kept.push((name.to_vec(), level.to_vec())));
+    assert_eq!(kept.len(), 1);
+    let (name, level) = &kept[0];
+    let restored = |limit, now| {
+        let buckets = Buckets::new();
+        buckets.restore(name, limit, Some(level), now);
+        buckets.tokens(name, now)
+    };
+    assert_eq!(restored(limit(10, 5), START), Some(0));
+    assert_eq!(restored(limit(10, 5), START + SECOND / 5), Some(2));
+    assert_eq!(restored(limit(10, 5), START - SECOND), Some(0), "a clock that is behind mints nothing");
+    assert_eq!(restored(Limit::per_hour(3).unwrap(), START), Some(0), "whole tokens outlive a change of limit");
+    buckets.restore(b"new", limit(10, 5), None, START);
+    buckets.restore(b"broken", limit(10, 5), Some(b"?"), START);
+    assert_eq!((buckets.tokens(b"new", START), buckets.tokens(b"broken", START)), (Some(5), Some(5)));
 }

@@ -7,10 +7,18 @@
 //! |---|---|
 //! | [`dir`] | the data directory: one process at a time |
 //! | [`keys`] | the state of inline keys: snapshots and a log of changes |
+//! | [`disk`] | the few file operations that the queue part needs, real and simulated |
+//! | [`journal`] | messages and what became of them: a log in segments |
+//! | [`catalog`] | queues, limits and settings: an embedded database |
 
+pub mod catalog;
 pub mod dir;
+pub mod disk;
 mod error;
+pub mod journal;
 pub mod keys;
 
+pub use catalog::Catalog;
 pub use dir::DataDir;
 pub use error::Error;
+pub use journal::Journal;

@@ -1,0 +1,117 @@
+//! What goes in and out of the scheduler.
+
+use super::id::{ConsumerId, LimitId, MessageId, Place, QueueId, Receipt};
+use crate::Nanos;
+use crate::bucket::Short;
+
+/// A message that comes in.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Its id.
+    pub id: MessageId,
+    /// Where its record is.
+    pub place: Place,
+    /// Its fairness key.
+    pub flow: &'a [u8],
+    /// The weight of its flow from now on; the queue's if `None`, and 0 acts as 1.
+    pub weight: Option<u32>,
+    /// What its delivery costs the flow; 0 acts as 1.
+    pub cost: u32,
+    /// The buckets it is charged to. One that comes twice is charged the sum.
+    pub charges: &'a [(LimitId, u64)],
+    /// Not before this time.
+    pub due: Option<Nanos>,
+    /// Failed attempts so far.
+    pub attempts: u32,
+    /// Deliveries so far.
+    pub delivery: u32,
+}
+
+/// The owner of bucket state, asked by the scheduler.
+pub trait Buckets {
+    /// Takes every charge, or none. A bucket without a limit passes. A refusal names the charge that is ready last.
+    fn take_all(&mut self, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short>;
+}
+
+/// A message on its way to a consumer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Who gets it.
+    pub consumer: ConsumerId,
+    /// What settles it.
+    pub receipt: Receipt,
+    /// Failed attempts so far.
+    pub attempts: u32,
+    /// Where its record is.
+    pub place: Place,
+    /// When the lease ends.
+    pub deadline: Nanos,
+}
+
+/// Why a receipt settles nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// There is no such message.
+    NotFound,
+    /// The message is there, but not leased under this receipt.
+    Stale,
+}
+
+impl std::fmt::Display for Lookup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Lookup::NotFound => "there is no such message",
+            Lookup::Stale => "the message is no longer leased under this receipt",
+        })
+    }
+}
+
+impl std::error::Error for Lookup {}
+
+/// A live lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leased {
+    /// The queue of the message.
+    pub queue: QueueId,
+    /// Its failed attempts so far.
+    pub attempts: u32,
+    /// Where its record is.
+    pub place: Place,
+}
+
+/// A message that is no longer here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gone {
+    /// The queue it was in.
+    pub queue: QueueId,
+    /// Where its record is.
+    pub place: Place,
+}
+
+/// What a message is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// In its lane.
+    Waiting,
+    /// Until this time.
+    Delayed(Nanos),
+    /// Until this time.
+    Leased(Nanos),
+}
+
+/// All that is known of a message here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Where its record is.
+    pub place: Place,
+    /// Failed attempts so far.
+    pub attempts: u32,
+    /// Deliveries so far.
+    pub delivery: u32,
+    /// What it is doing.
+    pub state: State,
+}

@@ -1,0 +1,153 @@
+//! A flow: what is kept of one fairness key in one queue, for as long as it has a message or a turn to come.
+
+use super::lane::{InFlow, InRing};
+use super::list::{Links, Ring, linked};
+use crate::Nanos;
+
+/// Which list of its queue's round a flow is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// In neither: nothing to serve, or all of it parked.
+    Out,
+    /// It has just come.
+    New,
+    /// It has had a turn before.
+    Old,
+}
+
+pub(super) struct Flow {
+    pub(super) key: Key,
+    pub(super) queue: u32,
+    /// From its newest message.
+    pub(super) weight: u32,
+    /// Cost that it may still be served; below 0, what it owes.
+    pub(super) deficit: i64,
+    pub(super) delivered: u64,
+    /// Cost delivered, halved with every window that passed: a statistic, no part of any decision.
+    recent: f32,
+    window: u16,
+    /// The round of its last grant. That it wraps around costs an old flow one grant at worst.
+    pub(super) granted: u16,
+    pub(super) in_flight: u32,
+    /// Lanes that have something to try.
+    pub(super) ready: Ring<InRing>,
+    /// All its lanes. The first is found here, the others by the lane index.
+    pub(super) lanes: Ring<InFlow>,
+    pub(super) lane_count: u8,
+    /// Lanes that wait at a bucket.
+    pub(super) parked: u8,
+    pub(super) turn: Turn,
+    in_round: Links,
+    in_queue: Links,
+}
+
+/// The role of the lists of a round.
+pub(super) struct InRound;
+/// The role of a queue's list of all its flows.
+pub(super) struct InQueue;
+
+linked!(Flow, InRound, in_round);
+linked!(Flow, InQueue, in_queue);
+
+impl Flow {
+    pub(super) fn new(key: &[u8], queue: u32, granted: u16) -> Flow {
+        Flow {
+            key: Key::new(key),
+            queue,
+            weight: 1,
+            deficit: 0,
+            delivered: 0,
+            recent: 0.0,
+            window: 0,
+            granted,
+            in_flight: 0,
+            ready: Ring::new(),
+            lanes: Ring::new(),
+            lane_count: 0,
+            parked: 0,
+            turn: Turn::Out,
+            in_round: Links::LOOSE,
+            in_queue: Links::LOOSE,
+        }
+    }
+
+    /// Whether a message of it waits.
+    pub(super) fn is_active(&self) -> bool {
+        !self.ready.is_empty() || self.parked > 0
+    }
+
+    /// The recent cost as of now.
+    pub(super) fn recent(&self, now: Nanos) -> f64 {
+        f64::from(self.recent) * faded(self.window, now)
+    }
+
+    pub(super) fn count(&mut self, cost: u32, now: Nanos) {
+        self.delivered += 1;
+        self.recent = self.recent(now) as f32 + cost as f32;
+        self.window = window(now);
+    }
+}
+
+/// 4.3 s.
+const WINDOW_BITS: u32 = 32;
+
+pub(super) fn window(now: Nanos) -> u16 {
+    (now >> WINDOW_BITS) as u16
+}
+
+/// What is left of a count that was last touched in `then`.
+pub(super) fn faded(then: u16, now: Nanos) -> f64 {
+    match window(now).wrapping_sub(then) {
+        0 => 1.0,
+        passed => 0.5f64.powi(i32::from(passed.min(64))),
+    }
+}
+
+/// The bytes of a fairness key: in place if they are few, as nearly all are.
+pub(super) enum Key {
+    Short(u8, [u8; Key::IN_PLACE]),
+    Long(Box<[u8]>),
+}
+
+impl Key {
+    const IN_PLACE: usize = 22;
+
+    fn new(bytes: &[u8]) -> Key {
+        let mut place = [0; Key::IN_PLACE];
+        match place.get_mut(..bytes.len()) {
+            Some(room) => {
+                room.copy_from_slice(bytes);
+                Key::Short(bytes.len() as u8, place)
+            }
+            None => Key::Long(bytes.into()),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Key::Short(len, place) => &place[..usize::from(*len)],
+            Key::Long(bytes) => bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::lane::Lane;
+    use crate::queue::slab::Slot;
+
+    #[test]
+    fn a_flow_with_its_lane_is_small() {
+        let bytes = size_of::<Slot<Flow>>() + size_of::<Slot<Lane>>();
+        assert!(bytes <= 140, "{} + {}", size_of::<Slot<Flow>>(), size_of::<Slot<Lane>>());
+    }
+
+    #[test]
+    fn keys_of_any_length_are_kept() {
+        for len in [0, 1, 21, 22, 23, 200] {
+            let bytes = vec![7; len];
+            assert_eq!(Key::new(&bytes).bytes(), bytes);
+        }
+    }
+}

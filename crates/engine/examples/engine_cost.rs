@@ -1,0 +1,117 @@
+//! What a message costs in the engine alone: threads, journal and fsync, but no socket.
+//!
+//! `cargo run --release -p tidegate-engine --example engine_cost [MESSAGES] [FLOWS]`
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
+
+use bytes::Bytes;
+use serde_json::json;
+use tidegate_engine::engine::{Engine, Options, Port, Question};
+use tidegate_engine::{Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task};
+use tidegate_limiter::{Buckets, Clock};
+use tidegate_store::DataDir;
+use tidegate_store::disk::RealDisk;
+
+const BATCH: u64 = 100;
+
+struct Channels;
+
+impl Port for Channels {
+    type Disk = RealDisk;
+    type Reply = SyncSender<Vec<Outcome<RealDisk>>>;
+    type Sink = ();
+
+    fn reply(&mut self, to: Self::Reply, outcomes: Vec<Outcome<RealDisk>>) {
+        to.send(outcomes).expect("somebody waits");
+    }
+
+    fn deliver(&mut self, _: &(), _: Vec<Delivery<RealDisk>>) -> bool {
+        false
+    }
+
+    fn ask(&mut self, _: Question<RealDisk>) {}
+}
+
+fn submit(handle: &Handle<Channels>, ops: Vec<Op<()>>) -> Receiver<Vec<Outcome<RealDisk>>> {
+    let (reply, answer) = sync_channel(1);
+    assert!(handle.submit(Submission { ops, reply }).is_ok(), "the engine runs");
+    answer
+}
+
+fn cpu_us() -> u64 {
+    let usage = std::fs::read_to_string("/proc/self/stat").expect("this is Linux");
+    let fields: Vec<&str> = usage.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks: u64 = [11, 12].iter().map(|field| fields[*field].parse::<u64>().unwrap_or(0)).sum();
+    ticks * 10_000
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
+    let messages = args.next().unwrap_or(500_000);
+    let flows = args.next().unwrap_or(10);
+    let temp = tempfile::tempdir().expect("a directory");
+    let disk = RealDisk::open(&DataDir::open(temp.path()).expect("it opens"), "queue").expect("a disk");
+    let clock = Clock::new();
+    let (engine, _) =
+        Engine::open(disk, Channels, Arc::new(Buckets::new()), Options::default(), clock.now()).expect("it opens");
+    let directory = engine.directory().clone();
+    let running = Running::start(engine, clock).expect("threads");
+    let handle = running.handle();
+    let create = Task::CreateQueue { name: "q".to_owned(), settings: json!({}) };
+    let create = Op::Admin(Admin { namespace: "default".into(), task: create });
+    submit(&handle, vec![create]).recv().expect("an answer");
+    let queue = directory.queue("default", "q").expect("a queue");
+
+    let payload = Bytes::from(vec![b'x'; 1024]);
+    let enqueue = |n: u64| {
+        Op::Enqueue(Enqueue {
+            queue: queue.clone(),
+            flow: format!("tenant:{}", n % flows).into(),
+            weight: None,
+            cost: 1,
+            charges: Vec::new(),
+            due: Due::Now,
+            headers: Bytes::new(),
+            payload: payload.clone(),
+        })
+    };
+    let (started, cpu) = (Instant::now(), cpu_us());
+    let mut produced = Vec::new();
+    let mut done = 0;
+    let mut next = 0;
+    while done < messages {
+        while produced.len() < 8 && next < messages {
+            produced.push(submit(&handle, (next..next + BATCH).map(enqueue).collect()));
+            next += BATCH;
+        }
+        for answer in produced.drain(..) {
+            answer.recv().expect("an answer");
+        }
+        let receive = || Op::Receive(Receive { queue: queue.id, max: BATCH as u32, wait_ms: 1000 });
+        let polls: Vec<_> = (0..8).map(|_| submit(&handle, vec![receive()])).collect();
+        let mut acks = Vec::new();
+        for poll in polls {
+            let outcomes = poll.recv().expect("an answer");
+            let Some(Outcome::Received(deliveries)) = outcomes.into_iter().next() else { continue };
+            for delivery in &deliveries {
+                assert_eq!(delivery.read().expect("a body").message().payload.len(), 1024);
+            }
+            done += deliveries.len() as u64;
+            let ack = |delivery: &Delivery<RealDisk>| Op::Ack { queue: queue.id, receipt: delivery.receipt };
+            acks.push(submit(&handle, deliveries.iter().map(ack).collect()));
+            if done >= messages {
+                break;
+            }
+        }
+        acks.into_iter().for_each(|ack| drop(ack.recv().expect("an answer")));
+    }
+    let elapsed = started.elapsed().as_secs_f64();
+    println!(
+        "{messages} messages in {flows} flows: {:.2} us of CPU each, {:.0} a second",
+        (cpu_us() - cpu) as f64 / messages as f64,
+        messages as f64 / elapsed
+    );
+    running.stop();
+}

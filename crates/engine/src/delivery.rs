@@ -1,0 +1,42 @@
+//! A message on its way to a consumer: what the engine knows, and where the rest is.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tidegate_core::queue::Receipt;
+use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned};
+use tidegate_store::Error;
+use tidegate_store::disk::Disk;
+
+use crate::definition::Definition;
+
+/// A delivered message. Its body is read by whoever writes it out, not by the engine.
+pub struct Delivery<D: Disk> {
+    /// What answers it.
+    pub receipt: Receipt,
+    /// Attempts that have failed before this one.
+    pub attempts: u32,
+    /// The queue it comes from.
+    pub queue: Arc<Definition>,
+    pub(crate) pinned: Pinned<D>,
+}
+
+impl<D: Disk> Delivery<D> {
+    /// Reads the message.
+    pub fn read(&self) -> Result<Body, Error> {
+        self.pinned.read()
+    }
+
+    /// Why and when the message became a dead letter, if that is what it is in this queue.
+    pub fn dead_letter<'b>(&self, message: &MessageRecord<'b>) -> Option<DeadLetter<'b>> {
+        // Back in the queue it came from, it is none.
+        message.dead.filter(|_| message.queue == self.queue.id)
+    }
+}
+
+impl<D: Disk> fmt::Debug for Delivery<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let queue = self.queue.name();
+        f.debug_struct("Delivery").field("queue", &queue).field("receipt", &self.receipt).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,96 @@
+//! Operations, one after the other, and their answers, together.
+
+use tidegate_core::Nanos;
+
+use super::held::{Need, Output};
+use super::port::Port;
+use super::state::{Engine, Open, Slot};
+use crate::op::{Op, Submission};
+use crate::outcome::{Outcome, Refused};
+
+/// What came of an operation.
+pub(super) enum Applied<P: Port> {
+    /// Its outcome, which can be told once the need is met.
+    Now(Outcome<P::Disk>, Need),
+    /// It waits for something, and knows where its outcome goes.
+    Later,
+}
+
+impl<P: Port> Applied<P> {
+    pub(super) fn refused(refused: impl Into<Refused>) -> Applied<P> {
+        Applied::Now(Outcome::Refused(refused.into()), Need::Nothing)
+    }
+
+    pub(super) fn done(need: Need) -> Applied<P> {
+        Applied::Now(Outcome::Done, need)
+    }
+}
+
+impl<P: Port> Engine<P> {
+    /// Applies operations that arrived together.
+    pub fn submit(&mut self, submission: Submission<P::Reply, P::Sink>, now: Nanos) {
+        let Submission { ops, reply } = submission;
+        let open = self.next_open;
+        let mut outcomes = Vec::with_capacity(ops.len());
+        let (mut need, mut missing) = (Need::Nothing, 0);
+        let count = ops.len();
+        for (index, op) in ops.into_iter().enumerate() {
+            match self.apply(op, Slot { open, index }, now) {
+                Applied::Now(outcome, its_need) => {
+                    need = need.max(its_need);
+                    outcomes.push(Some(outcome));
+                }
+                Applied::Later => {
+                    missing += 1;
+                    outcomes.push(None);
+                }
+            }
+        }
+        if missing == 0 {
+            let outcomes = outcomes.into_iter().flatten().collect::<Vec<_>>();
+            assert_eq!(outcomes.len(), count, "an operation has no outcome");
+            return self.tell(Output::Reply(reply, outcomes), need);
+        }
+        self.next_open += 1;
+        self.open.insert(open, Open { reply, outcomes, missing, need });
+    }
+
+    /// Brings an outcome that was waited for; answers the submission if it was the last.
+    pub(super) fn complete(&mut self, slot: Slot, outcome: Outcome<P::Disk>, need: Need) {
+        let Some(open) = self.open.get_mut(&slot.open) else { return };
+        open.need = open.need.max(need);
+        open.missing -= usize::from(open.outcomes[slot.index].is_none());
+        open.outcomes[slot.index] = Some(outcome);
+        if open.missing > 0 {
+            return;
+        }
+        if let Some(Open { reply, outcomes, need, .. }) = self.open.remove(&slot.open) {
+            self.tell(Output::Reply(reply, outcomes.into_iter().flatten().collect()), need);
+        }
+    }
+
+    /// Tells the world, once what is told of is there.
+    pub(super) fn tell(&mut self, output: Output<P>, need: Need) {
+        if let Some(output) = self.held.hold(output, need) {
+            self.emit(output);
+        }
+    }
+
+    fn apply(&mut self, op: Op<P::Sink>, slot: Slot, now: Nanos) -> Applied<P> {
+        if self.stopping {
+            return Applied::refused(Refused::Stopping);
+        }
+        match op {
+            Op::Enqueue(message) => self.enqueue(message, now),
+            Op::Receive(receive) => self.receive(receive, slot, now),
+            Op::Subscribe { queue, credit, sink } => self.subscribe(queue, credit, sink),
+            Op::Credit { consumer, credit } => self.credit(consumer, credit),
+            Op::Unsubscribe { consumer } => self.unsubscribe(consumer, now),
+            Op::Ack { queue, receipt } => self.ack(queue, receipt),
+            Op::Nack { queue, receipt, nack } => self.nack(queue, receipt, nack, slot, now),
+            Op::Extend { queue, receipt, visibility_ms } => self.extend(queue, receipt, visibility_ms, now),
+            Op::Release { queue, receipt } => self.release(queue, receipt, now),
+            Op::Admin(admin) => self.admin(admin, slot, now),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Consumers: subscriptions that have credit, and receives that wait.
+
+use tidegate_core::Nanos;
+use tidegate_core::queue::{ConsumerId, Delivered, MessageId, QueueId};
+use tidegate_store::journal::Record;
+
+use super::apply::Applied;
+use super::held::{Need, Output};
+use super::port::Port;
+use super::state::{Engine, Slot};
+use crate::delivery::Delivery;
+use crate::op::Receive;
+use crate::outcome::{Outcome, Refused};
+use crate::settings::{Durability, NANOS_PER_MS};
+
+/// Whoever takes messages of a queue.
+pub(super) struct Consumer<P: Port> {
+    pub(super) queue: QueueId,
+    /// What it got in this turn.
+    arrived: Vec<Delivery<P::Disk>>,
+    need: Need,
+    pub(super) kind: Kind<P>,
+}
+
+pub(super) enum Kind<P: Port> {
+    /// A subscription.
+    Stream(P::Sink),
+    /// A receive that waits until `deadline`.
+    Poll { slot: Slot, deadline: Nanos },
+}
+
+impl<P: Port> Engine<P> {
+    fn add_consumer(&mut self, queue: QueueId, credit: u32, kind: Kind<P>) -> ConsumerId {
+        let id = loop {
+            self.next_consumer = self.next_consumer.wrapping_add(1);
+            let id = ConsumerId(self.next_consumer);
+            if !self.consumers.contains_key(&id) {
+                break id;
+            }
+        };
+        self.consumers.insert(id, Consumer { queue, arrived: Vec::new(), need: Need::Nothing, kind });
+        self.scheduler.subscribe(queue, id, credit);
+        id
+    }
+
+    pub(super) fn receive(&mut self, receive: Receive, slot: Slot, now: Nanos) -> Applied<P> {
+        let Receive { queue, max, wait_ms } = receive;
+        if self.queue(queue).is_none() {
+            return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
+        }
+        let deadline = now.saturating_add(wait_ms.saturating_mul(NANOS_PER_MS));
+        let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline });
+        self.polls.insert((deadline, id));
+        Applied::Later
+    }
+
+    pub(super) fn subscribe(&mut self, queue: QueueId, credit: u32, sink: P::Sink) -> Applied<P> {
+        if self.queue(queue).is_none() {
+            return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
+        }
+        let id = self.add_consumer(queue, credit, Kind::Stream(sink));
+        Applied::Now(Outcome::Subscribed(id), Need::Nothing)
+    }
+
+    pub(super) fn credit(&mut self, consumer: ConsumerId, credit: u32) -> Applied<P> {
+        match self.consumers.contains_key(&consumer) {
+            true => {
+                self.scheduler.credit(consumer, credit);
+                Applied::done(Need::Nothing)
+            }
+            false => Applied::refused(Refused::ConsumerNotFound(consumer)),
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, consumer: ConsumerId, now: Nanos) -> Applied<P> {
+        match self.drop_consumer(consumer, now) {
+            true => Applied::done(Need::Nothing),
+            false => Applied::refused(Refused::ConsumerNotFound(consumer)),
+        }
+    }
+
+    /// Ends a subscription: its leases come back at once.
+    pub(super) fn drop_consumer(&mut self, consumer: ConsumerId, now: Nanos) -> bool {
+        let Some(gone) = self.consumers.remove(&consumer) else { return false };
+        let mut returned: Vec<MessageId> = Vec::new();
+        self.scheduler.unsubscribe(consumer, false, &mut |id| returned.push(id));
+        for id in returned {
+            let attempts = self.scheduler.describe(id).map_or(0, |message| message.attempts);
+            let order = self.stamps.next(now);
+            self.append(&Record::Requeued { id, queue: gone.queue, order, attempts, due: None });
+        }
+        true
+    }
+
+    /// Writes down a delivery and sets it aside for its consumer.
+    pub(super) fn delivered(&mut self, delivered: Delivered) {
+        let Delivered { queue, consumer, receipt, attempts, place, deadline } = delivered;
+        self.append(&Record::Delivered { id: receipt.id, delivery: receipt.delivery, deadline });
+        let Some(queue) = self.queues.get_mut(&queue) else { return };
+        queue.totals.delivered += 1;
+        let synced = queue.definition.settings().durability == Durability::Fsync;
+        let need = self.held.need_of(place, synced);
+        let Some(consumer_state) = self.consumers.get_mut(&consumer) else { return };
+        consumer_state.need = consumer_state.need.max(need);
+        if consumer_state.arrived.is_empty() {
+            self.stirred.push(consumer);
+        }
+        consumer_state.arrived.push(Delivery {
+            receipt,
+            attempts,
+            queue: queue.definition.clone(),
+            pinned: self.journal.reader().pin(place).expect("the segment of a live message is there"),
+        });
+    }
+
+    /// Sends consumers what they got in this turn, and ends receives that have something or have waited long enough.
+    pub(super) fn hand_out(&mut self, now: Nanos) {
+        for id in std::mem::take(&mut self.stirred) {
+            let Some(consumer) = self.consumers.get_mut(&id) else { continue };
+            let need = std::mem::take(&mut consumer.need);
+            match &consumer.kind {
+                Kind::Stream(_) => {
+                    let deliveries = std::mem::take(&mut consumer.arrived);
+                    self.tell(Output::Deliveries(id, deliveries), need);
+                }
+                Kind::Poll { .. } => self.finish_poll(id, need),
+            }
+        }
+        while let Some((deadline, id)) = self.polls.first().copied()
+            && deadline <= now
+        {
+            self.finish_poll(id, Need::Nothing);
+        }
+    }
+
+    fn finish_poll(&mut self, id: ConsumerId, need: Need) {
+        let Some(consumer) = self.consumers.remove(&id) else { return };
+        let Kind::Poll { slot, deadline } = consumer.kind else { return };
+        self.polls.remove(&(deadline, id));
+        self.scheduler.unsubscribe(id, true, &mut |_| ());
+        self.complete(slot, Outcome::Received(consumer.arrived), need);
+    }
+
+    /// Ends every receive that waits, with what there is.
+    pub(super) fn end_polls(&mut self) {
+        while let Some((_, id)) = self.polls.first().copied() {
+            self.finish_poll(id, Need::Nothing);
+        }
+    }
+
+    /// Tells the world.
+    pub(super) fn emit(&mut self, output: Output<P>) {
+        match output {
+            Output::Reply(reply, outcomes) => self.port.reply(reply, outcomes),
+            Output::Deliveries(id, deliveries) => {
+                let Some(Consumer { kind: Kind::Stream(sink), .. }) = self.consumers.get(&id) else { return };
+                if !self.port.deliver(sink, deliveries) {
+                    self.gone.push(id);
+                }
+            }
+        }
+    }
+
+    /// Ends every consumer of a queue that is deleted.
+    pub(super) fn drop_consumers_of(&mut self, queue: QueueId) {
+        let of_queue = self.consumers.iter().filter(|(_, consumer)| consumer.queue == queue);
+        let ids: Vec<ConsumerId> = of_queue.map(|(id, _)| *id).collect();
+        for id in ids {
+            match self.consumers.get(&id).map(|consumer| &consumer.kind) {
+                Some(Kind::Poll { .. }) => self.finish_poll(id, Need::Nothing),
+                // Its sink is dropped, which tells it.
+                Some(Kind::Stream(_)) => drop(self.consumers.remove(&id)),
+                None => {}
+            }
+        }
+    }
+}

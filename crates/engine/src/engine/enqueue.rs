@@ -1,0 +1,142 @@
+//! Messages that come in.
+
+use tidegate_core::Nanos;
+use tidegate_core::queue::{Arrival, Full, LimitId, MessageId, Place, QueueId};
+use tidegate_store::journal::{Charges, Headers, MessageRecord, Record};
+
+use super::apply::Applied;
+use super::held::Need;
+use super::limits::scoped;
+use super::port::Port;
+use super::state::Engine;
+use crate::op::{Due, Enqueue};
+use crate::outcome::{Outcome, Refused};
+use crate::settings::{Durability, NANOS_PER_MS};
+
+impl<P: Port> Engine<P> {
+    pub(super) fn enqueue(&mut self, message: Enqueue, now: Nanos) -> Applied<P> {
+        match self.try_enqueue(&message, now) {
+            Ok((id, need)) => Applied::Now(Outcome::Enqueued(id), need),
+            Err(refused) => Applied::refused(refused),
+        }
+    }
+
+    fn try_enqueue(&mut self, message: &Enqueue, now: Nanos) -> Result<(MessageId, Need), Refused> {
+        let queue = message.queue.id;
+        let Some(definition) = self.queue(queue) else {
+            return Err(Refused::QueueNotFound(message.queue.name().to_owned()));
+        };
+        let durability = definition.settings().durability;
+        let bytes = (message.payload.len() + message.headers.len()) as u32;
+        self.writable()?;
+        if self.journal.is_full() {
+            return Err(Refused::Storage("there is no room for another segment of the journal".to_owned()));
+        }
+        self.scheduler.room(queue, bytes).map_err(|full| {
+            Refused::QueueFull(match full {
+                Full::Depth => "max_depth",
+                Full::Bytes => "max_bytes",
+            })
+        })?;
+        self.number_charges(&message.queue.kept.namespace, &message.charges)?;
+        let id = MessageId(self.stamps.next(now));
+        let due = match message.due {
+            Due::Now => None,
+            Due::In(0) => None,
+            Due::In(ms) => Some(now.saturating_add(ms.saturating_mul(NANOS_PER_MS))),
+            Due::At(ms) => Some(ms.saturating_mul(NANOS_PER_MS)).filter(|due| *due > now),
+        };
+        let charges = Charges::encode(message.charges.iter().map(|(key, amount)| (&key[..], *amount)));
+        let record = MessageRecord {
+            id,
+            queue,
+            order: id.0,
+            attempts: 0,
+            delivery: 0,
+            lease: None,
+            due,
+            flow: &message.flow,
+            weight: message.weight,
+            cost: message.cost,
+            charges: Charges::from_encoded(&charges),
+            dead: None,
+            headers: Headers::from_encoded(&message.headers),
+            payload: &message.payload,
+        };
+        let place = self.append(&Record::Message(record));
+        let arrival = Arrival {
+            id,
+            place,
+            flow: &message.flow,
+            weight: message.weight,
+            cost: message.cost,
+            charges: &self.charges,
+            due,
+            attempts: 0,
+            delivery: 0,
+        };
+        self.scheduler.enqueue(queue, &arrival, now);
+        if durability == Durability::Fsync {
+            self.fresh.push(id);
+        }
+        if let Some(totals) = self.totals(queue) {
+            totals.enqueued += 1;
+        }
+        Ok((id, need(durability)))
+    }
+
+    /// Turns charges into numbers, and refuses what could never pass.
+    fn number_charges(&mut self, namespace: &str, charges: &[(bytes::Bytes, u64)]) -> Result<(), Refused> {
+        self.charges.clear();
+        for (key, amount) in charges {
+            let name = scoped(namespace, key);
+            if let Some(limit) = self.limits.buckets().limit(&name)
+                && *amount > limit.burst()
+            {
+                let key = String::from_utf8_lossy(key).into_owned();
+                return Err(Refused::NeverPasses { key, amount: *amount, burst: limit.burst() });
+            }
+            self.charges.push((self.limits.number(&name), *amount));
+        }
+        Ok(())
+    }
+
+    /// The same for a message that is in a queue already, whatever it asks for.
+    pub(super) fn renumber_charges(&mut self, queue: QueueId, record: &MessageRecord<'_>) {
+        self.charges.clear();
+        let Some(definition) = self.queues.get(&queue).map(|queue| queue.definition.clone()) else { return };
+        for (key, amount) in record.charges.iter() {
+            let number: LimitId = self.limits.number(&scoped(&definition.kept.namespace, key));
+            self.charges.push((number, amount));
+        }
+    }
+
+    /// Appends a record to what goes to disk next.
+    pub(super) fn append(&mut self, record: &Record<'_>) -> Place {
+        let place = self.journal.append(record);
+        if matches!(record, Record::Message(_)) {
+            self.held.note(place);
+        }
+        place
+    }
+
+    /// Refuses what would have to be written while the disk takes nothing.
+    pub(super) fn writable(&self) -> Result<(), Refused> {
+        match &self.failed {
+            None => Ok(()),
+            Some(_) => Err(Refused::Storage("the last write has failed".to_owned())),
+        }
+    }
+
+    /// What an answer about this queue waits for.
+    pub(super) fn need_in(&self, queue: QueueId) -> Need {
+        self.queue(queue).map_or(Need::Nothing, |definition| need(definition.settings().durability))
+    }
+}
+
+fn need(durability: Durability) -> Need {
+    match durability {
+        Durability::Fsync => Need::NextSynced,
+        Durability::Interval | Durability::Memory => Need::Nothing,
+    }
+}

@@ -1,0 +1,276 @@
+//! The engine as an earlier run left it.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+
+use tidegate_core::limit::Parts;
+use tidegate_core::queue::{Arrival, LimitId, MessageId, Place, QueueId, Scheduler};
+use tidegate_core::{Limit, Nanos};
+use tidegate_limiter::Buckets;
+use tidegate_store::catalog::{Catalog, CatalogState};
+use tidegate_store::journal::{Journal, JournalOptions, JournalReport, MessageRecord, Record, Replayed, Space};
+use tidegate_store::Error;
+use tidegate_store::disk::Disk;
+
+use super::held::Held;
+use super::limits::{Limits, scoped};
+use super::port::Port;
+use super::stamp::Stamps;
+use super::state::{Engine, Options};
+use crate::definition::{Definition, Kept};
+use crate::directory::Directory;
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Messages that came back.
+    pub messages: u64,
+    /// Queues that came back.
+    pub queues: u64,
+    /// What the journal says.
+    pub journal: JournalReport,
+    /// The newest time that was written down.
+    pub newest: Nanos,
+}
+
+/// A message as its records leave it.
+struct Found {
+    queue: QueueId,
+    place: Place,
+    order: u64,
+    attempts: u32,
+    delivery: u32,
+    lease: Option<Nanos>,
+    due: Option<Nanos>,
+    flow: Box<[u8]>,
+    weight: Option<u32>,
+    cost: u32,
+    charges: Box<[(LimitId, u64)]>,
+}
+
+/// Messages as their records are read, oldest first.
+struct Replay<'a> {
+    found: HashMap<MessageId, Found>,
+    namespaces: HashMap<QueueId, String>,
+    limits: &'a mut Limits,
+    newest_stamp: u64,
+    newest_place: Option<Place>,
+}
+
+impl Replay<'_> {
+    fn read(&mut self, record: Record<'_>, place: Place, space: &mut Space) {
+        match record {
+            Record::Message(record) => {
+                self.newest_place = Some(place);
+                self.message(&record, place, space);
+            }
+            Record::Delivered { id, delivery, deadline } => self.change(id, |found| {
+                found.delivery = delivery;
+                found.lease = Some(deadline);
+                found.due = None;
+            }),
+            Record::Extended { id, deadline } => self.change(id, |found| found.lease = Some(deadline)),
+            Record::Requeued { id, queue, order, attempts, due } => {
+                self.newest_stamp = self.newest_stamp.max(order);
+                self.change(id, |found| {
+                    (found.queue, found.order, found.attempts) = (queue, order, attempts);
+                    (found.due, found.lease) = (due, None);
+                });
+            }
+            Record::Gone { id } => {
+                if let Some(found) = self.found.remove(&id) {
+                    space.dead(found.place);
+                }
+            }
+            Record::Purged { queue, below } => self.found.retain(|id, found| {
+                let stays = found.queue != queue || *id >= below;
+                if !stays {
+                    space.dead(found.place);
+                }
+                stays
+            }),
+        }
+    }
+
+    fn message(&mut self, record: &MessageRecord<'_>, place: Place, space: &mut Space) {
+        self.newest_stamp = self.newest_stamp.max(record.id.0).max(record.order);
+        let Some(namespace) = self.namespaces.get(&record.queue) else {
+            // Its queue is gone, and so is the message.
+            return space.dead(place);
+        };
+        let charges = record.charges.iter();
+        let charges = charges.map(|(key, amount)| (self.limits.number(&scoped(namespace, key)), amount));
+        let found = Found {
+            queue: record.queue,
+            place,
+            order: record.order,
+            attempts: record.attempts,
+            delivery: record.delivery,
+            lease: record.lease,
+            due: record.due,
+            flow: record.flow.into(),
+            weight: record.weight,
+            cost: record.cost,
+            charges: charges.collect(),
+        };
+        if let Some(older) = self.found.insert(record.id, found) {
+            space.dead(older.place);
+        }
+    }
+
+    fn change(&mut self, id: MessageId, change: impl FnOnce(&mut Found)) {
+        // What is not there was gone before its segment was dropped.
+        if let Some(found) = self.found.get_mut(&id) {
+            change(found);
+        }
+    }
+}
+
+impl<P: Port> Engine<P> {
+    /// Opens what is on `disk`, and goes on from there.
+    pub fn open(
+        disk: P::Disk,
+        port: P,
+        buckets: Arc<Buckets>,
+        options: Options,
+        now: Nanos,
+    ) -> Result<(Engine<P>, Report), Error> {
+        let catalog = Catalog::open(&disk)?;
+        let state = catalog.load()?;
+        let directory = Arc::new(Directory::default());
+        restore_settings(&directory, &state);
+        restore_limits(&buckets, &state, now);
+        let definitions = definitions(&disk, &state)?;
+
+        let mut limits = Limits::new(buckets);
+        let namespaces = definitions.iter().map(|queue| (queue.id, queue.kept.namespace.clone())).collect();
+        let mut replay = Replay {
+            found: HashMap::new(),
+            namespaces,
+            limits: &mut limits,
+            newest_stamp: 0,
+            newest_place: None,
+        };
+        let journal_options = JournalOptions {
+            segment_bytes: options.segment_bytes,
+            salt: options.seed[0] ^ now.rotate_left(32),
+        };
+        let (journal, journal_report) =
+            Journal::open(disk, journal_options, |Replayed { record, place, space }| {
+                replay.read(record, place, space);
+            })?;
+        let Replay { found, newest_stamp, newest_place, .. } = replay;
+
+        let mut stamps = Stamps::default();
+        stamps.not_before(newest_stamp);
+        let mut held = Held::default();
+        held.start_at(newest_place);
+        let mut engine = Engine {
+            port,
+            directory,
+            limits,
+            scheduler: Scheduler::new(options.seed),
+            catalog: Arc::new(catalog),
+            queues: HashMap::new(),
+            next_queue: state.next_queue,
+            next_version: 0,
+            stamps,
+            chance: options.seed[1],
+            consumers: HashMap::new(),
+            next_consumer: 0,
+            polls: BTreeSet::new(),
+            stirred: Vec::new(),
+            gone: Vec::new(),
+            open: HashMap::new(),
+            next_open: 0,
+            limbo: HashMap::new(),
+            walks: VecDeque::new(),
+            held,
+            under_way: false,
+            failed: None,
+            failed_since: None,
+            unsynced: None,
+            fresh: Vec::new(),
+            travelling: Vec::new(),
+            closed: Vec::new(),
+            departed_at: now,
+            unsynced_at: now,
+            levels_at: now,
+            retention_at: 0,
+            busy: true,
+            stopping: false,
+            charges: Vec::new(),
+            delivered: Vec::new(),
+            expired: Vec::new(),
+            options,
+            journal,
+        };
+        let queues = definitions.len() as u64;
+        definitions.into_iter().for_each(|definition| engine.install(Arc::new(definition)));
+        let messages = engine.restore(found, now);
+        let newest = (newest_stamp >> 16) * crate::settings::NANOS_PER_MS;
+        Ok((engine, Report { messages, queues, journal: journal_report, newest }))
+    }
+
+    /// Puts messages in line, in their order.
+    fn restore(&mut self, found: HashMap<MessageId, Found>, now: Nanos) -> u64 {
+        let mut found: Vec<(MessageId, Found)> = found.into_iter().collect();
+        found.sort_unstable_by_key(|(_, found)| found.order);
+        let mut messages = 0;
+        for (id, found) in found {
+            if !self.queues.contains_key(&found.queue) {
+                self.journal.dead(found.place);
+                continue;
+            }
+            messages += 1;
+            let arrival = Arrival {
+                id,
+                place: found.place,
+                flow: &found.flow,
+                weight: found.weight,
+                cost: found.cost,
+                charges: &found.charges,
+                due: found.due.filter(|due| *due > now),
+                attempts: found.attempts,
+                delivery: found.delivery,
+            };
+            match found.lease {
+                Some(deadline) => self.scheduler.restore_leased(found.queue, &arrival, deadline, now),
+                None => self.scheduler.enqueue(found.queue, &arrival, now),
+            };
+        }
+        messages
+    }
+}
+
+fn definitions(disk: &impl Disk, state: &CatalogState) -> Result<Vec<Definition>, Error> {
+    let read = |(id, json): &(QueueId, Vec<u8>)| {
+        let kept: Kept = serde_json::from_slice(json).map_err(|error| Error::Io {
+            action: "read a queue of",
+            path: disk.path("catalog.redb"),
+            reason: io::Error::new(io::ErrorKind::InvalidData, error),
+        })?;
+        Ok(Definition { id: *id, version: 0, kept })
+    };
+    state.queues.iter().map(read).collect()
+}
+
+fn restore_settings(directory: &Directory, state: &CatalogState) {
+    for (namespace, key, value) in &state.config {
+        directory.set(namespace, key, Some(&String::from_utf8_lossy(value)));
+    }
+}
+
+fn restore_limits(buckets: &Buckets, state: &CatalogState, now: Nanos) {
+    let levels: HashMap<&[u8], &[u8]> =
+        state.levels.iter().map(|(name, level)| (&name[..], &level[..])).collect();
+    for (name, rate) in &state.limits {
+        let parts = Parts { burst: rate.burst, count: rate.count, period_ns: rate.period_ns.into() };
+        let Ok(limit) = Limit::new(parts) else { continue };
+        buckets.restore(name, limit, levels.get(&name[..]).copied(), now);
+    }
+    for (name, until) in &state.closed {
+        buckets.close_until(name, *until, now);
+    }
+}

@@ -1,0 +1,116 @@
+//! Messages that are answered: ack, nack, extend, release.
+
+use tidegate_core::Nanos;
+use tidegate_core::queue::{Leased, Lookup, QueueId, Receipt};
+use tidegate_store::journal::Record;
+
+use super::apply::Applied;
+use super::failure::Cause;
+use super::port::Port;
+use super::state::{Engine, Slot};
+use crate::op::Nack;
+use crate::outcome::Refused;
+use crate::settings::NANOS_PER_MS;
+
+impl<P: Port> Engine<P> {
+    /// The lease that a receipt is about, if it is live and of this queue.
+    fn lease(&self, queue: QueueId, receipt: Receipt) -> Result<Leased, Refused> {
+        // While a hook is asked what becomes of it, nobody holds it any more.
+        if self.limbo.contains_key(&receipt.id) {
+            return Err(Refused::StaleReceipt(receipt.id));
+        }
+        match self.scheduler.lease(receipt) {
+            Ok(leased) if leased.queue == queue => Ok(leased),
+            Ok(_) | Err(Lookup::NotFound) => Err(Refused::MessageNotFound(receipt.id)),
+            Err(Lookup::Stale) => Err(Refused::StaleReceipt(receipt.id)),
+        }
+    }
+
+    fn lease_to_change(&self, queue: QueueId, receipt: Receipt) -> Result<Leased, Refused> {
+        let leased = self.lease(queue, receipt)?;
+        self.writable()?;
+        Ok(leased)
+    }
+
+    pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt) -> Applied<P> {
+        let leased = match self.lease_to_change(queue, receipt) {
+            Ok(leased) => leased,
+            Err(refused) => return Applied::refused(refused),
+        };
+        if self.scheduler.ack(receipt).is_ok() {
+            self.append(&Record::Gone { id: receipt.id });
+            self.journal.dead(leased.place);
+        }
+        if let Some(totals) = self.totals(queue) {
+            totals.acked += 1;
+        }
+        Applied::done(self.need_in(queue))
+    }
+
+    pub(super) fn nack(
+        &mut self,
+        queue: QueueId,
+        receipt: Receipt,
+        nack: Nack,
+        slot: Slot,
+        now: Nanos,
+    ) -> Applied<P> {
+        let leased = match self.lease_to_change(queue, receipt) {
+            Ok(leased) => leased,
+            Err(refused) => return Applied::refused(refused),
+        };
+        if let (Some(close), Some(definition)) = (&nack.close, self.queue(queue).cloned()) {
+            self.close_key(&definition.kept.namespace, close, now);
+        }
+        if let Some(totals) = self.totals(queue) {
+            totals.nacked += 1;
+        }
+        let error = nack.error.unwrap_or_default();
+        let cause = Cause { error, delay_ms: nack.delay_ms, slot: Some(slot) };
+        match self.fail(receipt, leased, cause, now) {
+            true => Applied::done(self.need_in(queue)),
+            false => Applied::Later,
+        }
+    }
+
+    pub(super) fn extend(
+        &mut self,
+        queue: QueueId,
+        receipt: Receipt,
+        visibility_ms: u64,
+        now: Nanos,
+    ) -> Applied<P> {
+        if let Err(refused) = self.lease_to_change(queue, receipt) {
+            return Applied::refused(refused);
+        }
+        let deadline = now.saturating_add(visibility_ms.saturating_mul(NANOS_PER_MS));
+        if self.scheduler.extend(receipt, deadline).is_ok() {
+            self.append(&Record::Extended { id: receipt.id, deadline });
+        }
+        Applied::done(self.need_in(queue))
+    }
+
+    pub(super) fn release(&mut self, queue: QueueId, receipt: Receipt, now: Nanos) -> Applied<P> {
+        let leased = match self.lease_to_change(queue, receipt) {
+            Ok(leased) => leased,
+            Err(refused) => return Applied::refused(refused),
+        };
+        self.requeue(receipt, leased.queue, leased.attempts, None, now);
+        Applied::done(self.need_in(queue))
+    }
+
+    /// Puts a leased message back in line.
+    pub(super) fn requeue(
+        &mut self,
+        receipt: Receipt,
+        queue: QueueId,
+        attempts: u32,
+        due: Option<Nanos>,
+        now: Nanos,
+    ) {
+        let order = self.stamps.next(now);
+        if self.scheduler.requeue(receipt, attempts, due, now).is_ok() {
+            self.append(&Record::Requeued { id: receipt.id, queue, order, attempts, due });
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! All that the engine holds.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use tidegate_core::Nanos;
+use tidegate_core::queue::{ConsumerId, Delivered, LimitId, MessageId, QueueId, Receipt, Scheduler};
+use tidegate_limiter::Buckets;
+use tidegate_store::catalog::{Catalog, Change};
+use tidegate_store::journal::{Batch, Journal, Usage};
+
+use super::consume::Consumer;
+use super::failure::Limbo;
+use super::held::Held;
+use super::job::Job;
+use super::limits::Limits;
+use super::port::Port;
+use super::redrive::Walk;
+use super::stamp::Stamps;
+use crate::definition::Definition;
+use crate::directory::Directory;
+use crate::outcome::{Outcome, Totals};
+
+/// How an engine runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How often what nobody waits for is written.
+    pub flush_interval_ms: u64,
+    /// The size of a segment of the journal.
+    pub segment_bytes: u32,
+    /// For the chance in backoffs, and against those who would choose fairness keys that collide.
+    pub seed: [u64; 2],
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { flush_interval_ms: 200, segment_bytes: 64 << 20, seed: [0, 0] }
+    }
+}
+
+/// One queue.
+pub(super) struct Queue {
+    pub(super) definition: Arc<Definition>,
+    pub(super) totals: Totals,
+}
+
+/// The engine. See the module.
+pub struct Engine<P: Port> {
+    pub(super) port: P,
+    pub(super) options: Options,
+    pub(super) directory: Arc<Directory>,
+    pub(super) limits: Limits,
+    pub(super) scheduler: Scheduler,
+    pub(super) journal: Journal<P::Disk>,
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) queues: HashMap<QueueId, Queue>,
+    pub(super) next_queue: QueueId,
+    pub(super) next_version: u64,
+    pub(super) stamps: Stamps,
+    /// The last number drawn by chance.
+    pub(super) chance: u64,
+
+    pub(super) consumers: HashMap<ConsumerId, Consumer<P>>,
+    pub(super) next_consumer: u32,
+    /// Receives that wait, by when they give up.
+    pub(super) polls: BTreeSet<(Nanos, ConsumerId)>,
+    /// Receives that arrived or got something in this turn.
+    pub(super) stirred: Vec<ConsumerId>,
+    /// Subscriptions that nobody takes from any more.
+    pub(super) gone: Vec<ConsumerId>,
+    /// Submissions that are not answered whole.
+    pub(super) open: HashMap<u64, Open<P>>,
+    pub(super) next_open: u64,
+    /// Failed messages that a hook is asked about.
+    pub(super) limbo: HashMap<MessageId, Limbo>,
+    /// Long walks over a queue, a part in every turn.
+    pub(super) walks: VecDeque<Walk>,
+
+    pub(super) held: Held<P>,
+    /// Whether a job is under way.
+    pub(super) under_way: bool,
+    /// A job that could not be written, and when it is tried again.
+    pub(super) failed: Option<(Job<P::Disk>, Nanos)>,
+    pub(super) failed_since: Option<Nanos>,
+    /// Messages that came in since the last job left, and whose senders wait.
+    pub(super) fresh: Vec<MessageId>,
+    /// Messages that came in with the job under way.
+    pub(super) travelling: Vec<MessageId>,
+    /// Keys that were closed since the last job left.
+    pub(super) closed: Vec<Change>,
+    /// When the last job left.
+    pub(super) departed_at: Nanos,
+    /// A batch that is written and not synced, and since when.
+    pub(super) unsynced: Option<Arc<Batch<P::Disk>>>,
+    pub(super) unsynced_at: Nanos,
+    pub(super) levels_at: Nanos,
+    pub(super) retention_at: Nanos,
+    /// The last turn ended before its work did.
+    pub(super) busy: bool,
+    pub(super) stopping: bool,
+
+    // Kept to be used again.
+    pub(super) charges: Vec<(LimitId, u64)>,
+    pub(super) delivered: Vec<Delivered>,
+    pub(super) expired: Vec<Receipt>,
+}
+
+/// A submission that waits for some of its outcomes.
+pub(super) struct Open<P: Port> {
+    pub(super) reply: P::Reply,
+    pub(super) outcomes: Vec<Option<Outcome<P::Disk>>>,
+    pub(super) missing: usize,
+    pub(super) need: super::held::Need,
+}
+
+/// Where an outcome goes that is not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) open: u64,
+    pub(super) index: usize,
+}
+
+impl<P: Port> Engine<P> {
+    /// The limits that the engine draws on.
+    pub fn limits(&self) -> &Arc<Buckets> {
+        self.limits.buckets()
+    }
+
+    /// What everybody may see.
+    pub fn directory(&self) -> &Arc<Directory> {
+        &self.directory
+    }
+
+    /// What the journal takes of the disk.
+    pub fn journal_usage(&self) -> Usage {
+        self.journal.usage()
+    }
+
+    pub(super) fn queue(&self, id: QueueId) -> Option<&Arc<Definition>> {
+        self.queues.get(&id).map(|queue| &queue.definition)
+    }
+
+    pub(super) fn totals(&mut self, id: QueueId) -> Option<&mut Totals> {
+        self.queues.get_mut(&id).map(|queue| &mut queue.totals)
+    }
+
+    /// A number by chance.
+    pub(super) fn draw(&mut self) -> u64 {
+        // SplitMix64: good enough to spread retries, and the same for the same seed.
+        self.chance = self.chance.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.chance;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}

@@ -1,0 +1,114 @@
+//! The tables of the database, and how changes get into them.
+
+use super::change::{CatalogState, Change, StoredRate};
+use redb::{
+    Database, Error, ReadableDatabase, ReadableTable, ReadTransaction, TableDefinition, WriteTransaction,
+};
+use tidegate_core::queue::QueueId;
+
+/// The format written by this server, and the newest one that it reads.
+pub const VERSION: u32 = 1;
+
+type Bytes = &'static [u8];
+
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const QUEUES: TableDefinition<'_, u32, Bytes> = TableDefinition::new("queues");
+/// Burst, count, period in ns.
+const LIMITS: TableDefinition<'_, Bytes, (u64, u64, u64)> = TableDefinition::new("limits");
+const CLOSED: TableDefinition<'_, Bytes, u64> = TableDefinition::new("closed");
+const LEVELS: TableDefinition<'_, Bytes, Bytes> = TableDefinition::new("levels");
+/// Namespace and key.
+const CONFIG: TableDefinition<'_, (&str, &str), Bytes> = TableDefinition::new("config");
+
+const META_VERSION: &str = "version";
+const META_NEXT_QUEUE: &str = "next_queue";
+
+/// Makes the tables of a new database, in one transaction.
+pub(super) fn create(database: &Database) -> Result<(), Error> {
+    let transaction = database.begin_write()?;
+    {
+        let mut meta = transaction.open_table(META)?;
+        meta.insert(META_VERSION, u64::from(VERSION))?;
+        meta.insert(META_NEXT_QUEUE, 1)?;
+        transaction.open_table(QUEUES)?;
+        transaction.open_table(LIMITS)?;
+        transaction.open_table(CLOSED)?;
+        transaction.open_table(LEVELS)?;
+        transaction.open_table(CONFIG)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+/// The version that the database says it has.
+pub(super) fn version(database: &Database) -> Result<u32, Error> {
+    let meta = database.begin_read()?.open_table(META)?;
+    Ok(meta.get(META_VERSION)?.map_or(0, |version| u32::try_from(version.value()).unwrap_or(u32::MAX)))
+}
+
+/// Everything.
+pub(super) fn load(database: &Database) -> Result<CatalogState, Error> {
+    let read = database.begin_read()?;
+    let next_queue = read.open_table(META)?.get(META_NEXT_QUEUE)?.map_or(1, |next| next.value());
+    let rate = |(burst, count, period_ns)| StoredRate { burst, count, period_ns };
+    Ok(CatalogState {
+        queues: rows(&read, QUEUES, |id, definition| (QueueId(id), definition.to_vec()))?,
+        next_queue: QueueId(u32::try_from(next_queue).unwrap_or(u32::MAX)),
+        limits: rows(&read, LIMITS, |name, stored| (name.to_vec(), rate(stored)))?,
+        closed: rows(&read, CLOSED, |name, until| (name.to_vec(), until))?,
+        levels: rows(&read, LEVELS, |name, level| (name.to_vec(), level.to_vec()))?,
+        config: rows(&read, CONFIG, |(namespace, key), value| (namespace.into(), key.into(), value.to_vec()))?,
+    })
+}
+
+fn rows<K: redb::Key + 'static, V: redb::Value + 'static, T>(
+    read: &ReadTransaction,
+    table: TableDefinition<'_, K, V>,
+    row: impl Fn(K::SelfType<'_>, V::SelfType<'_>) -> T,
+) -> Result<Vec<T>, Error> {
+    let mut rows = Vec::new();
+    for entry in read.open_table(table)?.iter()? {
+        let (key, value) = entry?;
+        rows.push(row(key.value(), value.value()));
+    }
+    Ok(rows)
+}
+
+/// Makes one change in an open transaction.
+pub(super) fn apply(transaction: &WriteTransaction, change: &Change) -> Result<(), Error> {
+    match change {
+        Change::PutQueue { id, definition } => {
+            transaction.open_table(QUEUES)?.insert(id.0, &definition[..])?;
+            let mut meta = transaction.open_table(META)?;
+            let next = meta.get(META_NEXT_QUEUE)?.map_or(1, |next| next.value());
+            meta.insert(META_NEXT_QUEUE, next.max(u64::from(id.0) + 1))?;
+        }
+        Change::RemoveQueue { id } => {
+            transaction.open_table(QUEUES)?.remove(id.0)?;
+        }
+        Change::SetRate { name, rate } => {
+            let stored = (rate.burst, rate.count, rate.period_ns);
+            transaction.open_table(LIMITS)?.insert(&name[..], stored)?;
+        }
+        Change::RemoveLimit { name } => {
+            transaction.open_table(LIMITS)?.remove(&name[..])?;
+            transaction.open_table(CLOSED)?.remove(&name[..])?;
+            transaction.open_table(LEVELS)?.remove(&name[..])?;
+        }
+        Change::Close { name, until: Some(until) } => {
+            transaction.open_table(CLOSED)?.insert(&name[..], until)?;
+        }
+        Change::Close { name, until: None } => {
+            transaction.open_table(CLOSED)?.remove(&name[..])?;
+        }
+        Change::PutLevel { name, level } => {
+            transaction.open_table(LEVELS)?.insert(&name[..], &level[..])?;
+        }
+        Change::SetConfig { namespace, key, value } => {
+            transaction.open_table(CONFIG)?.insert((&namespace[..], &key[..]), &value[..])?;
+        }
+        Change::RemoveConfig { namespace, key } => {
+            transaction.open_table(CONFIG)?.remove((&namespace[..], &key[..]))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! What the journal, its batches and its readers share: the disk, the segments, and how far things got.
+
+use super::name::SegmentName;
+use super::segment::Segment;
+use crate::Error;
+use crate::disk::Disk;
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Buffers kept for further batches, and the largest that is.
+const SPARE_BUFFERS: usize = 4;
+const SPARE_BUFFER_BYTES: usize = 8 << 20;
+
+/// The segments on a disk.
+#[derive(Debug)]
+pub(crate) struct Files<D: Disk> {
+    pub disk: D,
+    /// How much is reserved ahead of what is written.
+    pub reserve_bytes: u64,
+    segments: RwLock<BTreeMap<u32, Arc<Segment<D>>>>,
+    doomed: Mutex<VecDeque<Doomed>>,
+    buffers: Mutex<Vec<Vec<u8>>>,
+    /// The last batch that is on disk.
+    synced: AtomicU64,
+    is_full: AtomicBool,
+    has_failed: AtomicBool,
+}
+
+/// A segment that nothing needs any more once a batch is on disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Doomed {
+    pub name: SegmentName,
+    /// The batch with the last copies of what was in it.
+    pub after: u64,
+    /// Kept under another name instead of being deleted.
+    pub is_damaged: bool,
+}
+
+impl<D: Disk> Files<D> {
+    pub fn new(disk: D, reserve_bytes: u64, segments: BTreeMap<u32, Arc<Segment<D>>>) -> Files<D> {
+        Files {
+            disk,
+            reserve_bytes,
+            segments: RwLock::new(segments),
+            doomed: Mutex::default(),
+            buffers: Mutex::default(),
+            synced: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
+        }
+    }
+
+    pub fn get(&self, number: u32) -> Option<Arc<Segment<D>>> {
+        self.segments.read().unwrap_or_else(PoisonError::into_inner).get(&number).cloned()
+    }
+
+    pub fn add(&self, segment: Arc<Segment<D>>) {
+        let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+        segments.insert(segment.name.0, segment);
+    }
+
+    /// Its turn comes with the batch it waits for, and after all that were doomed before.
+    pub fn doom(&self, doomed: Doomed) {
+        lock(&self.doomed).push_back(doomed);
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Acquire)
+    }
+
+    pub fn set_full(&self, is_full: bool) {
+        self.is_full.store(is_full, Ordering::Release);
+    }
+
+    /// Notes that a batch is on disk.
+    pub fn set_synced(&self, batch: u64) {
+        self.synced.fetch_max(batch, Ordering::AcqRel);
+    }
+
+    /// Refuses everything after a sync that failed: nobody knows what is on disk, and a second sync would not tell.
+    pub fn check(&self) -> Result<(), Error> {
+        match self.has_failed.load(Ordering::Acquire) {
+            false => Ok(()),
+            true => Err(Error::sync(&self.disk, "")(io::Error::other("an earlier sync failed"))),
+        }
+    }
+
+    /// Notes a failed sync, which nothing may follow.
+    pub fn note<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if result.as_ref().is_err_and(Error::is_fatal) {
+            self.has_failed.store(true, Ordering::Release);
+        }
+        result
+    }
+
+    /// Removes the segments whose turn it is, each durably before the next: a segment may hold the end of a message
+    /// that an older one holds, and must never be outlived by it.
+    pub fn remove_doomed(&self) -> Result<(), Error> {
+        let mut doomed = lock(&self.doomed);
+        while let Some(next) = doomed.front().copied().filter(|next| next.after <= self.synced.load(Ordering::Acquire)) {
+            self.remove(next)?;
+            doomed.pop_front();
+            self.segments.write().unwrap_or_else(PoisonError::into_inner).remove(&next.name.0);
+        }
+        Ok(())
+    }
+
+    fn remove(&self, doomed: Doomed) -> Result<(), Error> {
+        let name = doomed.name.to_string();
+        let removed = match doomed.is_damaged {
+            false => self.disk.remove(&name),
+            true => self.disk.list().and_then(|taken| self.disk.rename(&name, &doomed.name.corrupt(&taken))),
+        };
+        match removed {
+            // Tried before, and failed behind this step.
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
+            removed => removed.map_err(Error::at(&self.disk, "remove", &name))?,
+        }
+        self.note(self.disk.sync_dir().map_err(Error::sync(&self.disk, &name)))
+    }
+
+    /// An empty buffer for a batch.
+    pub fn take_buffer(&self) -> Vec<u8> {
+        lock(&self.buffers).pop().unwrap_or_default()
+    }
+
+    /// Keeps a buffer for the next batch.
+    pub fn give_buffer(&self, mut buffer: Vec<u8>) {
+        buffer.clear();
+        let mut buffers = lock(&self.buffers);
+        if buffers.len() < SPARE_BUFFERS && buffer.capacity() <= SPARE_BUFFER_BYTES {
+            buffers.push(buffer);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,42 @@
+//! The journal: messages, and what became of them, as a log in segments.
+//!
+//! The owner appends records in memory and takes them as batches, which are written and synced elsewhere. After a
+//! crash everything of a batch that was synced comes back, in order, and of later ones a beginning. The files are
+//! described in `docs/internals/journal.md`, byte by byte.
+//!
+//! Invariants:
+//! - A segment gets its name only when its header is on disk, and its first record only when the one before is
+//!   complete on disk. So only the last one can have a torn tail.
+//! - A server never writes to a segment that it found, but for cutting that tail and adding the index.
+//! - A batch lies in one segment. Of a batch that was cut short, a beginning comes back, or nothing.
+//! - Segments are removed oldest first, each durably before the next, when the copies of what lived in them are on
+//!   disk. One that could not be read is renamed, never deleted.
+
+mod batch;
+mod block;
+mod clean;
+mod codec;
+mod files;
+mod flaw;
+mod header;
+mod index;
+mod writer;
+mod name;
+mod reader;
+mod record;
+mod recover;
+mod report;
+mod scan;
+mod segment;
+mod space;
+
+pub use batch::Batch;
+pub use block::{Charges, Headers};
+pub use clean::CleanStep;
+pub use flaw::Flaw;
+pub use header::VERSION;
+pub use writer::{Journal, JournalOptions, Replayed};
+pub use reader::{Body, Pinned, Reader};
+pub use record::{DeadLetter, MessageRecord, Record};
+pub use report::{Damaged, JournalReport, TornTail};
+pub use space::{Space, Usage};

@@ -7,11 +7,11 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 use tidegate_core::queue::{MessageId, Place, QueueId};
+use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 use tidegate_store::journal::{
-    Charges, Headers, Journal, JournalOptions, JournalReport, MessageRecord, Record, Replayed,
+    Charges, Headers, Journal, JournalOptions, JournalReport, MessageRecord, Pinned, Record, Replayed,
 };
-use tidegate_store::DataDir;
 
 const PER_BATCH: u64 = 256;
 const CHURNED: u64 = 500_000;
@@ -82,7 +82,10 @@ impl Sample {
     }
 }
 
-fn open(dir: &DataDir, visit: impl FnMut(Replayed<'_>)) -> Result<(Journal<RealDisk>, JournalReport), Box<dyn Error>> {
+fn open(
+    dir: &DataDir,
+    visit: impl FnMut(Replayed<'_>),
+) -> Result<(Journal<RealDisk>, JournalReport), Box<dyn Error>> {
     let disk = RealDisk::open(dir, "queue")?;
     Ok(Journal::open(disk, JournalOptions::default(), visit)?)
 }
@@ -137,13 +140,23 @@ fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
     flush(&mut journal, true)?;
 
     let reader = journal.reader();
-    let watch = Stopwatch::start();
     let mut bytes = 0;
-    for n in 0..READ {
-        let body = reader.read(places[(n * 7_919 % WAITING) as usize])?;
-        bytes += body.message().payload.len();
+    for (what, stride) in [("read, in any order", 7_919), ("read, in order", 1)] {
+        let watch = Stopwatch::start();
+        for n in 0..READ {
+            let body = reader.read(places[(n * stride % WAITING) as usize])?;
+            bytes += body.message().payload.len();
+        }
+        watch.print(what, READ);
     }
-    watch.print("read, in any order", READ);
+    let watch = Stopwatch::start();
+    for places in places[..READ as usize].chunks(100) {
+        let pins: Vec<_> = places.iter().filter_map(|place| reader.pin(*place)).collect();
+        for body in Pinned::read_all(&pins.iter().collect::<Vec<_>>()) {
+            bytes += body?.message().payload.len();
+        }
+    }
+    watch.print("read, in order, 100 at a time", READ);
     println!("    ({bytes} bytes of payload)");
     drop((journal, reader));
 

@@ -70,11 +70,15 @@ impl Error {
         match self {
             Error::InUse { .. } => "stop the other process, or choose another data directory",
             Error::Io { reason, .. } => hint_for(reason),
-            Error::Sync { .. } => "check the disk and the log of the operating system, then start the server again",
-            Error::Damaged { .. } => "check the disk; the segment is kept, and a backup of it may have the message",
+            Error::Sync { .. } => {
+                "check the disk and the log of the operating system, then start the server again"
+            }
+            Error::Damaged { .. } => {
+                "check the disk; the segment is kept, and a backup of it may have the message"
+            }
             Error::Newer { .. } => "start the newer server again, or choose another data directory",
             Error::Catalog { reason, .. } => match &**reason {
-                redb::Error::Io(reason) => hint_for(reason),
+                redb::Error::Io(reason) if reason.kind() != io::ErrorKind::InvalidData => hint_for(reason),
                 _ => "restore the file from a backup; without it the server does not know its queues",
             },
         }
@@ -105,7 +109,11 @@ impl Error {
     }
 
     /// As [`io`](Error::io), for the file `name` on `disk`.
-    pub(crate) fn at(disk: &impl Disk, action: &'static str, name: &impl Display) -> impl FnOnce(io::Error) -> Error {
+    pub(crate) fn at(
+        disk: &impl Disk,
+        action: &'static str,
+        name: &impl Display,
+    ) -> impl FnOnce(io::Error) -> Error {
         move |reason| Error::Io { action, path: disk.path(&name.to_string()), reason }
     }
 

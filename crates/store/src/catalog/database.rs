@@ -4,7 +4,7 @@ use super::backend::DiskBackend;
 use super::change::{CatalogState, Change};
 use super::tables::{self, VERSION};
 use crate::Error;
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{Disk, DiskFile, write_again};
 use redb::Database;
 use std::fmt;
 use std::io;
@@ -35,6 +35,7 @@ impl Catalog {
         if !names.iter().any(|name| name == NAME) {
             create(disk, &sync_failed)?;
         }
+        again(disk)?;
         let (disk, flag) = (disk.clone(), sync_failed.clone());
         let path = disk.path(NAME);
         let reopen = Box::new(move || {
@@ -52,6 +53,11 @@ impl Catalog {
     /// All that is in it.
     pub fn load(&self) -> Result<CatalogState, Error> {
         self.with("read", tables::load)
+    }
+
+    /// Counts this run, and says how many there were before. On disk when this returns.
+    pub fn count_run(&self) -> Result<u64, Error> {
+        self.with("write", tables::count_run)
     }
 
     /// Makes all the changes, in order, or none. They are on disk when this returns.
@@ -94,7 +100,9 @@ impl Catalog {
     fn check_sync(&self) -> Result<(), Error> {
         match self.sync_failed.load(Ordering::Acquire) {
             false => Ok(()),
-            true => Err(Error::Sync { path: self.path.clone(), reason: io::Error::other("a sync of it failed") }),
+            true => {
+                Err(Error::Sync { path: self.path.clone(), reason: io::Error::other("a sync of it failed") })
+            }
         }
     }
 }
@@ -116,6 +124,13 @@ fn create<D: Disk>(disk: &D, sync_failed: &Arc<AtomicBool>) -> Result<(), Error>
     file.sync().map_err(Error::sync(disk, TEMP))?;
     disk.rename(TEMP, NAME).map_err(in_context("rename"))?;
     disk.sync_dir().map_err(Error::sync(disk, NAME))
+}
+
+/// Makes sure that what is in the file is on disk, before the database builds on it.
+fn again<D: Disk>(disk: &D) -> Result<(), Error> {
+    let file = disk.open(NAME).map_err(Error::at(disk, "open", &NAME))?;
+    write_again(&file).map_err(Error::at(disk, "write", &NAME))?;
+    file.sync().map_err(Error::sync(disk, NAME))
 }
 
 fn start<F: DiskFile>(file: F, sync_failed: &Arc<AtomicBool>) -> Result<Database, redb::Error> {

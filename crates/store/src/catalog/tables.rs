@@ -2,7 +2,7 @@
 
 use super::change::{CatalogState, Change, StoredRate};
 use redb::{
-    Database, Error, ReadableDatabase, ReadableTable, ReadTransaction, TableDefinition, WriteTransaction,
+    Database, Error, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
 use tidegate_core::queue::QueueId;
 
@@ -22,6 +22,7 @@ const CONFIG: TableDefinition<'_, (&str, &str), Bytes> = TableDefinition::new("c
 
 const META_VERSION: &str = "version";
 const META_NEXT_QUEUE: &str = "next_queue";
+const META_RUNS: &str = "runs";
 
 /// Makes the tables of a new database, in one transaction.
 pub(super) fn create(database: &Database) -> Result<(), Error> {
@@ -45,6 +46,19 @@ pub(super) fn version(database: &Database) -> Result<u32, Error> {
     Ok(meta.get(META_VERSION)?.map_or(0, |version| u32::try_from(version.value()).unwrap_or(u32::MAX)))
 }
 
+/// Counts a run, and says how many there were before.
+pub(super) fn count_run(database: &Database) -> Result<u64, Error> {
+    let transaction = database.begin_write()?;
+    let runs = {
+        let mut meta = transaction.open_table(META)?;
+        let runs = meta.get(META_RUNS)?.map_or(0, |runs| runs.value());
+        meta.insert(META_RUNS, runs + 1)?;
+        runs
+    };
+    transaction.commit()?;
+    Ok(runs)
+}
+
 /// Everything.
 pub(super) fn load(database: &Database) -> Result<CatalogState, Error> {
     let read = database.begin_read()?;
@@ -56,7 +70,9 @@ pub(super) fn load(database: &Database) -> Result<CatalogState, Error> {
         limits: rows(&read, LIMITS, |name, stored| (name.to_vec(), rate(stored)))?,
         closed: rows(&read, CLOSED, |name, until| (name.to_vec(), until))?,
         levels: rows(&read, LEVELS, |name, level| (name.to_vec(), level.to_vec()))?,
-        config: rows(&read, CONFIG, |(namespace, key), value| (namespace.into(), key.into(), value.to_vec()))?,
+        config: rows(&read, CONFIG, |(namespace, key), value| {
+            (namespace.into(), key.into(), value.to_vec())
+        })?,
     })
 }
 

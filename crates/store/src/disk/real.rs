@@ -4,6 +4,7 @@ use super::contract::{Disk, DiskFile};
 use crate::Error;
 use crate::dir::DataDir;
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
@@ -109,6 +110,10 @@ impl DiskFile for RealFile {
     }
 
     fn reserve(&self, bytes: u64) -> io::Result<()> {
-        Ok(fallocate(&self.0, FallocateFlags::empty(), 0, bytes)?)
+        match fallocate(&self.0, FallocateFlags::empty(), 0, bytes) {
+            // Some file systems cannot. A full disk is then noticed by the write that does not fit.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
+            reserved => Ok(reserved?),
+        }
     }
 }

@@ -7,10 +7,10 @@
 use super::codec::{self, FRAME_BYTES};
 use super::header::HEADER_BYTES;
 use super::index::{END_BYTES, End, Entries, Entry};
-use super::writer::Journal;
 use super::record::Record;
 use super::scan::Scan;
 use super::segment::Segment;
+use super::writer::Journal;
 use crate::Error;
 use crate::disk::{Disk, DiskFile};
 use std::collections::VecDeque;
@@ -36,15 +36,15 @@ pub(super) struct Walk<D: Disk> {
 }
 
 impl<D: Disk> Journal<D> {
-    /// Whether there is more on disk than there should be.
+    /// Whether there is more on disk than there should be, and something can be done about it now.
     pub fn wants_cleaning(&self) -> bool {
-        self.space.wants_cleaning()
+        self.space.wants_cleaning() && self.can_clean()
     }
 
     /// How many bytes to walk now, to keep the disk within its bound: 0, or four times what was appended and what died
     /// since the last step.
     pub fn clean_budget(&self) -> u64 {
-        self.space.clean_budget()
+        if self.wants_cleaning() { self.space.clean_budget() } else { 0 }
     }
 
     /// Walks on through the oldest segment, for about so many bytes. Each candidate that is still where this says has
@@ -80,19 +80,23 @@ impl<D: Disk> Journal<D> {
         Ok(step)
     }
 
-    /// Makes sure that the oldest segment is being walked, if it can be.
+    /// Whether the oldest segment can be removed, or walked.
+    fn can_clean(&self) -> bool {
+        let Some(oldest) = self.space.oldest() else { return false };
+        // On a full disk the reserve is for acks, which free more in the end, unless little is to be copied.
+        let fits = oldest.live <= self.files.reserve_bytes / 4 || !self.files.is_full();
+        // The last batch of a segment, and its index, may still be on their way.
+        let is_sealed = || self.files.get(oldest.number).is_some_and(|segment| segment.is_sealed());
+        oldest.live == 0 || fits && is_sealed()
+    }
+
+    /// Makes sure that the oldest segment is being walked, unless there is nothing to find in it.
     fn start_walk(&mut self) -> Result<bool, Error> {
-        let Some(oldest) = self.space.oldest() else { return Ok(false) };
-        if oldest.live == 0 || self.active_number() == Some(oldest.number) {
-            return Ok(false);
-        }
+        let Some(oldest) = self.space.oldest().filter(|oldest| oldest.live > 0) else { return Ok(false) };
         if self.walk.as_ref().is_some_and(|walk| walk.segment.name.0 == oldest.number) {
             return Ok(true);
         }
-        // Its last batch, and the index, may still be on their way.
-        let Some(segment) = self.files.get(oldest.number).filter(|segment| segment.is_sealed()) else {
-            return Ok(false);
-        };
+        let Some(segment) = self.files.get(oldest.number) else { return Ok(false) };
         self.walk = Some(Walk::start(segment, &self.files.disk)?);
         self.walked = Some(oldest.number);
         Ok(true)
@@ -127,7 +131,8 @@ impl<D: Disk> Walk<D> {
             return Ok(None);
         }
         let bytes = self.read_frame(disk)?;
-        let Some((&codec::INDEX, entries)) = codec::frame(&bytes, self.segment.seed).and_then(<[u8]>::split_first)
+        let Some((&codec::INDEX, entries)) =
+            codec::frame(&bytes, self.segment.seed).and_then(<[u8]>::split_first)
         else {
             // The index was damaged after it was read at start, or written. The records are there, too.
             self.index = 0..0;
@@ -179,7 +184,9 @@ impl<D: Disk> Walk<D> {
 
 fn message(segment: u32, entry: &Entry<'_>) -> Option<(MessageId, Place)> {
     match entry.record()? {
-        Record::Message(message) => Some((message.id, Place { segment, offset: entry.offset, len: entry.len })),
+        Record::Message(message) => {
+            Some((message.id, Place { segment, offset: entry.offset, len: entry.len }))
+        }
         _ => None,
     }
 }

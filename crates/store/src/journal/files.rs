@@ -99,7 +99,9 @@ impl<D: Disk> Files<D> {
     /// that an older one holds, and must never be outlived by it.
     pub fn remove_doomed(&self) -> Result<(), Error> {
         let mut doomed = lock(&self.doomed);
-        while let Some(next) = doomed.front().copied().filter(|next| next.after <= self.synced.load(Ordering::Acquire)) {
+        while let Some(next) =
+            doomed.front().copied().filter(|next| next.after <= self.synced.load(Ordering::Acquire))
+        {
             self.remove(next)?;
             doomed.pop_front();
             self.segments.write().unwrap_or_else(PoisonError::into_inner).remove(&next.name.0);

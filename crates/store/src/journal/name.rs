@@ -66,7 +66,9 @@ mod tests {
             assert_eq!(SegmentName::parse(&first), None);
             assert_ne!(name.corrupt(std::slice::from_ref(&first)), first);
         }
-        for name in ["journal-7.segment", "journal-0000000007.segment.tmp", "journal-4294967295.segment", "lock"] {
+        for name in
+            ["journal-7.segment", "journal-0000000007.segment.tmp", "journal-4294967295.segment", "lock"]
+        {
             assert_eq!(SegmentName::parse(name), None, "{name}");
         }
     }

@@ -20,8 +20,8 @@ pub struct Reader<D: Disk> {
 /// A place that can be read for as long as this lives, even if the cleaner removes its segment meanwhile.
 pub struct Pinned<D: Disk> {
     files: Arc<Files<D>>,
-    segment: Arc<Segment<D>>,
-    place: Place,
+    pub(super) segment: Arc<Segment<D>>,
+    pub(super) place: Place,
 }
 
 impl<D: Disk> Reader<D> {
@@ -43,7 +43,10 @@ impl<D: Disk> Reader<D> {
 
     fn missing(&self, place: Place) -> Error {
         let name = super::name::SegmentName(place.segment);
-        Error::at(&self.files.disk, "read", &name)(io::Error::new(io::ErrorKind::NotFound, "the segment was removed"))
+        Error::at(&self.files.disk, "read", &name)(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the segment was removed",
+        ))
     }
 }
 
@@ -63,7 +66,8 @@ fn read<D: Disk>(disk: &D, segment: &Segment<D>, place: Place) -> Result<Body, E
     let mut bytes = vec![0; place.len as usize];
     let read = |file: &D::File| file.read_at(&mut bytes, place.offset.into());
     segment.file().and_then(read).map_err(Error::at(disk, "read", &segment.name))?;
-    let damaged = || Error::Damaged { path: disk.path(&segment.name.to_string()), at_byte: place.offset.into() };
+    let damaged =
+        || Error::Damaged { path: disk.path(&segment.name.to_string()), at_byte: place.offset.into() };
     Body::checked(bytes, segment.seed).ok_or_else(damaged)
 }
 
@@ -87,10 +91,10 @@ impl Body {
         }
     }
 
-    /// The message at `place`, if it is in a batch that begins at `offset` of the same segment.
-    pub(super) fn from_batch(batch: &[u8], offset: u32, place: Place, seed: u32) -> Option<Body> {
+    /// The message at `place`, if it is in these bytes, which begin at `offset` of the same segment.
+    pub(super) fn from_bytes(bytes: &[u8], offset: u32, place: Place, seed: u32) -> Option<Body> {
         let at = place.offset.checked_sub(offset)? as usize;
-        let frame = batch.get(at..)?.get(..place.len as usize)?;
+        let frame = bytes.get(at..)?.get(..place.len as usize)?;
         Body::checked(frame.to_vec(), seed)
     }
 

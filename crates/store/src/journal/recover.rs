@@ -6,15 +6,15 @@
 use super::flaw::Flaw;
 use super::header::{HEADER_BYTES, Header, VERSION};
 use super::index::{self, END_BYTES, End, Entry, IndexBuilder};
-use super::writer::Replayed;
 use super::name::SegmentName;
 use super::record::Record;
 use super::report::{Damaged, JournalReport, TornTail};
 use super::scan::{Scan, Scanned};
 use super::segment::{Segment, write_end};
 use super::space::Space;
+use super::writer::Replayed;
 use crate::Error;
-use crate::disk::{Disk, DiskFile};
+use crate::disk::{Disk, DiskFile, write_again};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -53,6 +53,9 @@ pub(super) fn recover<D: Disk>(
     let mut recovery = Recovery { disk, space: Space::new(segment_bytes), report: JournalReport::default() };
     let (mut found, next) = recovery.look()?;
     recovery.drop_empty(&mut found)?;
+    if let Some(last) = found.last() {
+        recovery.write_again(last)?;
+    }
     let last = found.len().saturating_sub(1);
     let next = found.last().map_or(next, |last| next.max(last.header.name.0 + 1));
     let mut segments = BTreeMap::new();
@@ -120,7 +123,9 @@ impl<D: Disk> Recovery<'_, D> {
         let found = found.iter().map(|found| found.header.name);
         let mut known: Vec<_> = found.chain(flawed.iter().map(|(name, _)| *name)).collect();
         known.sort_unstable();
-        let is_aside = |number: &u32| names.iter().any(|name| SegmentName::parse_corrupt(name) == Some(SegmentName(*number)));
+        let is_aside = |number: &u32| {
+            names.iter().any(|name| SegmentName::parse_corrupt(name) == Some(SegmentName(*number)))
+        };
         for pair in known.windows(2) {
             // A file that was copied in under a far number does not make millions missing.
             let gap = (pair[0].0 + 1..pair[1].0).take(16);
@@ -223,12 +228,23 @@ impl<D: Disk> Recovery<'_, D> {
         }
     }
 
+    /// Makes sure that what is in the last segment is on disk: earlier ones were, before the next one was made.
+    fn write_again(&self, found: &Found<D>) -> Result<(), Error> {
+        let Found { header, file, .. } = found;
+        write_again(file).map_err(Error::at(self.disk, "write", &header.name))?;
+        file.sync().map_err(Error::sync(self.disk, &header.name))
+    }
+
     /// Cuts the tail, so that it is not taken for damage when there is a later segment, and writes the index.
     fn seal(&self, found: &Found<D>, index: &IndexBuilder, data_end: u32) -> Result<(), Error> {
         let Found { header, file, .. } = found;
         // The index must not be on disk before what it speaks of.
         file.sync().map_err(Error::sync(self.disk, &header.name))?;
-        write_end(file, index, data_end, header.seed()).map_err(Error::at(self.disk, "seal", &header.name))?;
+        write_end(file, index, data_end, header.seed()).map_err(Error::at(
+            self.disk,
+            "seal",
+            &header.name,
+        ))?;
         file.sync().map_err(Error::sync(self.disk, &header.name))
     }
 

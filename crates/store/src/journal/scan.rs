@@ -80,7 +80,8 @@ impl Scan<'_> {
         }
         let len = self.bytes.get(at + 4..at + 8)?;
         let next = at.checked_add(u32::from_le_bytes(len.try_into().ok()?) as usize)?;
-        let is_frame = next > at && next < self.bytes.len() && codec::frame(&self.bytes[next..], self.seed).is_some();
+        let is_frame =
+            next > at && next < self.bytes.len() && codec::frame(&self.bytes[next..], self.seed).is_some();
         if is_frame { Some(next) } else { batches().next().map(|(place, _)| place) }
     }
 

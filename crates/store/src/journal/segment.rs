@@ -50,7 +50,9 @@ impl<D: Disk> Segment<D> {
 
     /// The file, or an error if nothing of it was written yet.
     pub fn file(&self) -> io::Result<&D::File> {
-        self.file.get().ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "nothing of it was written yet"))
+        self.file
+            .get()
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "nothing of it was written yet"))
     }
 
     /// Whether it is complete on disk.
@@ -141,7 +143,12 @@ impl<D: Disk> Segment<D> {
 }
 
 /// Cuts a segment behind its records and writes its index there, if there is space. Does not sync.
-pub(crate) fn write_end(file: &impl DiskFile, index: &IndexBuilder, data_end: u32, seed: u32) -> io::Result<()> {
+pub(crate) fn write_end(
+    file: &impl DiskFile,
+    index: &IndexBuilder,
+    data_end: u32,
+    seed: u32,
+) -> io::Result<()> {
     let end = index.encode(data_end, seed);
     match file.write_at(&end, data_end.into()) {
         Ok(()) => file.set_size(u64::from(data_end) + end.len() as u64),

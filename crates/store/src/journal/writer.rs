@@ -126,11 +126,8 @@ impl<D: Disk> Journal<D> {
         let end = u32::try_from(self.pending.len()).ok().and_then(|bytes| active.offset.checked_add(bytes));
         // A caller's bug: batches are taken long before.
         assert!(end.is_some(), "a batch of {} bytes", self.pending.len());
-        let place = Place {
-            segment: active.segment.name.0,
-            offset: active.offset + at as u32,
-            len: encoded.len,
-        };
+        let place =
+            Place { segment: active.segment.name.0, offset: active.offset + at as u32, len: encoded.len };
         let meta = &self.pending[at + codec::FRAME_BYTES..][..encoded.meta_len];
         active.index.add(&Entry { offset: place.offset, len: place.len, meta });
         let live = if matches!(record, Record::Message(_)) { place.len } else { 0 };
@@ -172,13 +169,13 @@ impl<D: Disk> Journal<D> {
     pub fn read(&self, place: Place) -> Result<Body, Error> {
         let pending = self.active.as_ref().filter(|active| active.segment.name.0 == place.segment);
         if let Some(active) = pending
-            && let Some(body) = Body::from_batch(&self.pending, active.offset, place, active.segment.seed)
+            && let Some(body) = Body::from_bytes(&self.pending, active.offset, place, active.segment.seed)
         {
             return Ok(body);
         }
         for batch in self.in_flight.iter().filter(|batch| batch.segment == place.segment) {
             if let (Some(bytes), Some(segment)) = (batch.bytes.upgrade(), self.files.get(batch.segment))
-                && let Some(body) = Body::from_batch(&bytes, batch.offset, place, segment.seed)
+                && let Some(body) = Body::from_bytes(&bytes, batch.offset, place, segment.seed)
             {
                 return Ok(body);
             }

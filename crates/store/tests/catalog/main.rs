@@ -1,1 +1,5 @@
-//! placeholder
+//! The catalog on a disk that crashes and fills up.
+
+mod crash;
+mod fixture;
+mod state;

@@ -107,7 +107,8 @@ fn a_segment_with_a_damaged_header_is_set_aside() {
     let kept = format!("{}.corrupt-1", name(2));
     assert_eq!(disk.files()[&kept], bytes);
     assert!(opened.report.lines()[0].contains(&kept), "{:?}", opened.report.lines());
-    let expected: Vec<_> = before.places.iter().filter(|(_, place)| place.segment != 2).map(|(id, _)| *id).collect();
+    let expected: Vec<_> =
+        before.places.iter().filter(|(_, place)| place.segment != 2).map(|(id, _)| *id).collect();
     assert_eq!(opened.messages.into_keys().collect::<Vec<_>>(), expected);
     drop(opened.journal);
     open(&disk).unharmed();

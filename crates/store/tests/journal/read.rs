@@ -6,7 +6,7 @@ use tidegate_core::queue::{MessageId, QueueId};
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 use tidegate_store::disk::simulated::SimDisk;
-use tidegate_store::journal::{Charges, DeadLetter, Headers, Journal, MessageRecord, Record};
+use tidegate_store::journal::{Charges, DeadLetter, Headers, Journal, MessageRecord, Pinned, Record};
 
 #[test]
 fn a_pinned_message_is_read_after_its_segment_was_removed() {
@@ -53,6 +53,43 @@ fn a_batch_in_other_hands_can_be_read_by_the_journal() {
     batch.write().unwrap();
     drop(batch);
     assert_eq!(opened.journal.read(opened.places[&7]).unwrap().message().payload, payload(7));
+}
+
+#[test]
+fn many_are_read_as_each_would_be_alone() {
+    let disk = SimDisk::new(1);
+    let mut opened = open(&disk);
+    for id in 1..600 {
+        opened.put(id, &fresh(id, 1));
+        if id % 100 == 0 {
+            opened.flush();
+        }
+    }
+    opened.flush();
+    let (_, damaged) = opened.places.iter().nth(40).unwrap();
+    let name = format!("journal-{:010}.segment", damaged.segment);
+    let mut bytes = disk.files().remove(&name).unwrap();
+    bytes[damaged.offset as usize + 30] ^= 1;
+    disk.put(&name, &bytes);
+
+    let reader = opened.journal.reader();
+    let orders: [Vec<u64>; 3] =
+        [(1..600).collect(), (1..600).rev().collect(), (0..500).map(|n| 1 + n * 7 % 599).collect()];
+    for ids in orders {
+        let pins: Vec<_> = ids.iter().map(|id| reader.pin(opened.places[id]).unwrap()).collect();
+        let before = disk.calls();
+        let bodies = Pinned::read_all(&pins.iter().collect::<Vec<_>>());
+        let calls = disk.calls() - before;
+        assert_eq!(bodies.len(), ids.len());
+        for (id, body) in ids.iter().zip(bodies) {
+            match opened.places[id] == *damaged {
+                true => assert!(matches!(body, Err(tidegate_store::Error::Damaged { .. }))),
+                false => assert_eq!(body.unwrap().message().payload, payload(*id)),
+            }
+        }
+        assert!(ids[1] != 2 || calls < 30, "{calls} calls for messages in order");
+    }
+    assert!(Pinned::<SimDisk>::read_all(&[]).is_empty());
 }
 
 /// A record that owns its bytes.

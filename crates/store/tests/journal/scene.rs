@@ -122,7 +122,7 @@ fn held(message: &MessageRecord<'_>) -> Held {
 
 /// A new message. Its size varies with its id.
 pub fn fresh(id: u64, queue: u32) -> Held {
-    let charges = if id % 3 == 0 { Charges::encode([(&b"provider"[..], id)]) } else { Vec::new() };
+    let charges = if id.is_multiple_of(3) { Charges::encode([(&b"provider"[..], id)]) } else { Vec::new() };
     let flow = format!("tenant-{}", id % 5).into_bytes();
     Held { queue, order: id, attempts: 0, delivery: 0, lease: None, due: None, flow, charges }
 }
@@ -132,7 +132,7 @@ pub fn payload(id: u64) -> Vec<u8> {
 }
 
 fn headers(id: u64) -> Vec<u8> {
-    if id % 2 == 0 { Headers::encode([(&b"n"[..], &id.to_le_bytes()[..])]) } else { Vec::new() }
+    if id.is_multiple_of(2) { Headers::encode([(&b"n"[..], &id.to_le_bytes()[..])]) } else { Vec::new() }
 }
 
 impl<D: Disk> Opened<D> {

@@ -26,6 +26,12 @@ impl SimDisk {
         self.state().crash();
     }
 
+    /// The process ends and the machine does not: open files are dead, so that nothing written while it is taken
+    /// apart gets anywhere, and what was written is there.
+    pub fn kill(&self) {
+        self.state().epoch += 1;
+    }
+
     /// Lets something go wrong with the call after the next `after_calls`.
     pub fn inject(&self, after_calls: u64, fault: Fault) {
         self.state().inject(after_calls, fault);
@@ -202,7 +208,9 @@ impl DiskFile for SimFile {
         self.call(false, |inode, fate, below, free| {
             let end = offset as usize + bytes.len();
             let fate = match end.saturating_sub(inode.space()) as u64 > free {
-                true if fate == Fate::Done => Fate::Failed { kind: io::ErrorKind::StorageFull, has_effect: false },
+                true if fate == Fate::Done => {
+                    Fate::Failed { kind: io::ErrorKind::StorageFull, has_effect: false }
+                }
                 _ => fate,
             };
             match fate {
@@ -236,7 +244,10 @@ impl DiskFile for SimFile {
     }
 
     fn set_size(&self, bytes: u64) -> io::Result<()> {
-        self.call(false, |inode, fate, _, _| {
+        self.call(false, |inode, fate, _, free| {
+            if bytes.saturating_sub(inode.space() as u64) > free {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
             if matches!(fate, Fate::Done | Fate::Failed { has_effect: true, .. }) {
                 inode.set_size(bytes as usize);
             }

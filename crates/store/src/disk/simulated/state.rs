@@ -21,7 +21,10 @@ pub enum Fault {
 pub(super) enum Fate {
     Done,
     /// It fails, with or without having had an effect.
-    Failed { kind: io::ErrorKind, has_effect: bool },
+    Failed {
+        kind: io::ErrorKind,
+        has_effect: bool,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -104,7 +107,8 @@ impl State {
 
     /// Space that is left, if it is limited.
     pub fn free(&self) -> u64 {
-        let used: usize = self.names.values().filter_map(|inode| self.inodes.get(inode)).map(Inode::space).sum();
+        let used: usize =
+            self.names.values().filter_map(|inode| self.inodes.get(inode)).map(Inode::space).sum();
         self.capacity.map_or(u64::MAX, |capacity| capacity.saturating_sub(used as u64))
     }
 
@@ -134,11 +138,17 @@ impl State {
         self.durable_names.clone_from(&self.names);
     }
 
-    /// The power is gone. Changes of names get to the disk in order, and some of the last ones did not.
+    /// The power is gone. Changes of names get to the disk in order, and some of the last ones did not; but a removal
+    /// may have overtaken others.
     pub fn crash(&mut self) {
         let changes = std::mem::take(&mut self.unsynced_names);
         let kept = self.chance.below(changes.len() as u64 + 1) as usize;
         changes[..kept].iter().for_each(|change| apply(&mut self.durable_names, change));
+        for change in changes[kept..].iter().filter(|change| matches!(change, Naming::Remove { .. })) {
+            if self.chance.one_in(2) {
+                apply(&mut self.durable_names, change);
+            }
+        }
         self.names.clone_from(&self.durable_names);
         let named: Vec<u64> = self.names.values().copied().collect();
         self.inodes.retain(|inode, _| named.contains(inode));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tidegate_core::Nanos;
 use tidegate_core::queue::Receipt;
 use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned};
 use tidegate_store::Error;
@@ -16,6 +17,8 @@ pub struct Delivery<D: Disk> {
     pub receipt: Receipt,
     /// Attempts that have failed before this one.
     pub attempts: u32,
+    /// When its lease ends, unless it is extended.
+    pub deadline: Nanos,
     /// The queue it comes from.
     pub queue: Arc<Definition>,
     pub(crate) pinned: Pinned<D>,

@@ -97,7 +97,9 @@ impl<P: Port> Running<P> {
                 let chores = finished.chores();
                 // The engine outlives this thread.
                 done.post(Message::Committed(finished)).ok();
-                chores.run();
+                if let Err(error) = chores.run() {
+                    fatal(&format!("the disk did not confirm a removal: {error}"));
+                }
             }
         })?;
         let (inner, clock) = (shared.clone(), clock);
@@ -158,7 +160,11 @@ impl<P: Port> Loop<P> {
     }
 
     fn turn(&mut self, now: Nanos) {
-        if let Some(job) = self.engine.turn(now)
+        let job = self.engine.turn(now);
+        if let Some(reason) = self.engine.doomed() {
+            fatal(reason);
+        }
+        if let Some(job) = job
             && self.jobs.send(job).is_err()
         {
             fatal("the thread that writes the journal is gone");
@@ -211,12 +217,15 @@ impl<P: Port> Loop<P> {
                     self.engine.committed(done, now);
                 }
             }
+            if let Some(reason) = self.engine.doomed() {
+                fatal(reason);
+            }
         }
     }
 }
 
 /// Ends the process: it recovers at its next start.
-pub(crate) fn fatal(reason: &str) -> ! {
+fn fatal(reason: &str) -> ! {
     tracing::error!("{reason}; the process ends, and recovers from its journal at the next start");
     std::process::abort()
 }

@@ -53,9 +53,12 @@ impl<P: Port> Engine<P> {
         self.directory.queue(namespace, name).ok_or_else(|| Refused::QueueNotFound(name.to_owned()))
     }
 
-    fn commit(&self, changes: &[Change]) -> Result<(), Refused> {
+    fn commit(&mut self, changes: &[Change]) -> Result<(), Refused> {
         self.catalog.commit(changes).map_err(|error| {
             tracing::error!("the catalog cannot be written: {error}");
+            if error.is_fatal() {
+                self.doomed = Some(format!("the disk did not confirm a change of the catalog: {error}"));
+            }
             Refused::Storage(error.to_string())
         })
     }
@@ -251,6 +254,8 @@ impl<P: Port> Engine<P> {
         let name = scoped(namespace, &close.key);
         let until = now.saturating_add(close.retry_after_ms.saturating_mul(NANOS_PER_MS));
         self.limits.buckets().close_until(&name, until, now);
+        // One that was closed for longer stays so.
+        let until = self.limits.buckets().get(&name, now).and_then(|named| named.closed_until).unwrap_or(until);
         self.closed.push(Change::Close { name: name.clone(), until: Some(until) });
         self.bucket_changed(&name);
     }

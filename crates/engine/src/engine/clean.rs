@@ -2,36 +2,46 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, Place, State};
+use tidegate_store::Error;
 use tidegate_store::journal::{MessageRecord, Record};
 
 use super::port::Port;
 use super::state::Engine;
 
 impl<P: Port> Engine<P> {
-    pub(super) fn wants_cleaning(&self) -> bool {
-        self.journal.clean_budget() > 0
-    }
-
-    /// Cleans a little, as much as the journal asks for.
-    pub(super) fn clean(&mut self, now: Nanos) {
+    /// Cleans a little, as much as the journal asks for. True if there was something to clean.
+    pub(super) fn clean(&mut self, now: Nanos) -> bool {
         let budget = self.journal.clean_budget();
         if budget == 0 || self.failed.is_some() {
-            return;
+            return false;
         }
         match self.journal.clean_step(budget) {
-            Ok(step) => step.candidates.into_iter().for_each(|(id, place)| self.rewrite(id, place, now)),
-            Err(error) => tracing::warn!("the journal cannot be cleaned: {error}"),
+            Ok(step) => {
+                let some = !step.candidates.is_empty();
+                step.candidates.into_iter().for_each(|(id, place)| self.rewrite(id, place, now));
+                some
+            }
+            Err(error) => {
+                tracing::warn!("the journal cannot be cleaned: {error}");
+                false
+            }
         }
     }
 
     /// Writes a message again, with its present state, if that is where it is.
     fn rewrite(&mut self, id: MessageId, place: Place, now: Nanos) {
         let Some(message) = self.scheduler.describe(id).filter(|message| message.place == place) else { return };
-        let body = match self.journal.reader().read(place) {
+        let body = match self.journal.read(place) {
             Ok(body) => body,
-            Err(error) => {
-                tracing::error!(%id, "a message cannot be read, and its segment is set aside: {error}");
+            Err(error @ Error::Damaged { .. }) => {
+                tracing::error!(%id, "a message is lost, and its segment is set aside: {error}");
+                self.scheduler.remove(id);
+                self.append(&Record::Gone { id });
                 return self.journal.unreadable(place);
+            }
+            Err(error) => {
+                // It stays where it is, and so does its segment, until the next walk.
+                return tracing::warn!(%id, "a message cannot be read for now: {error}");
             }
         };
         let record = body.message();

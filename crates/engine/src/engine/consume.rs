@@ -108,6 +108,7 @@ impl<P: Port> Engine<P> {
         consumer_state.arrived.push(Delivery {
             receipt,
             attempts,
+            deadline,
             queue: queue.definition.clone(),
             pinned: self.journal.reader().pin(place).expect("the segment of a live message is there"),
         });
@@ -148,6 +149,30 @@ impl<P: Port> Engine<P> {
         }
     }
 
+    /// Tells the world what has waited for the disk. A lease that has run out meanwhile is somebody else's, or nobody's:
+    /// its delivery is left out.
+    pub(super) fn emit_late(&mut self, mut output: Output<P>) {
+        let is_live = |delivery: &Delivery<P::Disk>| self.scheduler.lease(delivery.receipt).is_ok();
+        match &mut output {
+            Output::Deliveries(consumer, deliveries) => {
+                let count = deliveries.len();
+                deliveries.retain(is_live);
+                let missed = count - deliveries.len();
+                if missed > 0 {
+                    self.scheduler.credit(*consumer, missed as u32);
+                }
+            }
+            Output::Reply(_, outcomes) => {
+                for outcome in outcomes {
+                    if let Outcome::Received(deliveries) = outcome {
+                        deliveries.retain(is_live);
+                    }
+                }
+            }
+        }
+        self.emit(output);
+    }
+
     /// Tells the world.
     pub(super) fn emit(&mut self, output: Output<P>) {
         match output {
@@ -164,7 +189,9 @@ impl<P: Port> Engine<P> {
     /// Ends every consumer of a queue that is deleted.
     pub(super) fn drop_consumers_of(&mut self, queue: QueueId) {
         let of_queue = self.consumers.iter().filter(|(_, consumer)| consumer.queue == queue);
-        let ids: Vec<ConsumerId> = of_queue.map(|(id, _)| *id).collect();
+        let mut ids: Vec<ConsumerId> = of_queue.map(|(id, _)| *id).collect();
+        // In one order, whatever the map has: the same seed, the same trace.
+        ids.sort_unstable();
         for id in ids {
             match self.consumers.get(&id).map(|consumer| &consumer.kind) {
                 Some(Kind::Poll { .. }) => self.finish_poll(id, Need::Nothing),

@@ -46,8 +46,15 @@ impl<P: Port> Engine<P> {
             error: cause.error.clone(),
             pinned: self.journal.reader().pin(leased.place).expect("the segment of a live message is there"),
         });
+        // Whoever had it may go meanwhile: that does not bring it back.
+        self.scheduler.disown(receipt).ok();
         self.limbo.insert(receipt.id, Limbo { receipt, cause });
         false
+    }
+
+    /// Whether a hook is asked about this delivery.
+    pub(super) fn in_limbo(&self, receipt: Receipt) -> bool {
+        self.limbo.get(&receipt.id).is_some_and(|limbo| limbo.receipt == receipt)
     }
 
     /// A hook has answered.
@@ -106,7 +113,7 @@ impl<P: Port> Engine<P> {
             tracing::warn!(queue = origin.name(), dead_letters, "there is no such queue: tried again");
             return false;
         };
-        let body = match self.journal.reader().read(leased.place) {
+        let body = match self.journal.read(leased.place) {
             Ok(body) => body,
             Err(error) => {
                 tracing::error!(id = %receipt.id, "a message cannot be read, and is tried again: {error}");
@@ -163,7 +170,7 @@ impl<P: Port> Engine<P> {
 
     /// Leases have run out: each is a failed attempt.
     pub(super) fn time_out(&mut self, receipt: Receipt, now: Nanos) {
-        if self.limbo.contains_key(&receipt.id) {
+        if self.in_limbo(receipt) {
             return;
         }
         let Ok(leased) = self.scheduler.lease(receipt) else { return };

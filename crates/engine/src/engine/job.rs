@@ -7,8 +7,6 @@ use tidegate_store::journal::Batch;
 use tidegate_store::Error;
 use tidegate_store::disk::Disk;
 
-use crate::thread::fatal;
-
 /// Records to be written, and perhaps synced. Runs on a thread of its own.
 pub struct Job<D: Disk> {
     pub(super) batch: Option<Arc<Batch<D>>>,
@@ -16,7 +14,7 @@ pub struct Job<D: Disk> {
     pub(super) written: bool,
     pub(super) sync: bool,
     pub(super) catalog: Arc<Catalog>,
-    /// Levels of limits, which nobody waits for.
+    /// Levels of limits and keys that are closed, which nobody waits for. Those that are not on disk stay.
     pub(super) changes: Vec<Change>,
 }
 
@@ -35,23 +33,39 @@ pub(super) enum Failed {
     Sync(Error),
 }
 
+/// How a job went, for whoever runs the engine by hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// It is on disk as far as it has to be.
+    Done,
+    /// The disk takes nothing; it is tried again.
+    NotWritten,
+    /// Nobody knows what is on disk: the engine is [doomed](super::Engine::doomed).
+    Fatal,
+}
+
+impl<D: Disk> JobDone<D> {
+    /// How it went.
+    pub fn outcome(&self) -> JobOutcome {
+        match &self.result {
+            Ok(()) => JobOutcome::Done,
+            Err(Failed::Write(_)) => JobOutcome::NotWritten,
+            Err(Failed::Sync(_)) => JobOutcome::Fatal,
+        }
+    }
+}
+
 impl<D: Disk> Job<D> {
     /// Writes, and waits for the disk if it has to.
-    pub fn run(self) -> JobDone<D> {
-        let result = self.write();
-        if result.is_ok()
-            && !self.changes.is_empty()
-            && let Err(error) = self.catalog.commit(&self.changes)
-        {
-            // The next flush brings newer levels.
-            tracing::warn!("levels of limits are not on disk: {error}");
-        }
-        if result.is_ok()
-            && let Some(batch) = &self.batch
-            && let Err(error) = batch.reclaim()
-        {
-            // The next batch tries again; a sync that failed on the way fails that one, too.
-            tracing::warn!("segments of the journal are not removed: {error}");
+    pub fn run(mut self) -> JobDone<D> {
+        let mut result = self.write();
+        if result.is_ok() && !self.changes.is_empty() {
+            match self.catalog.commit(&self.changes) {
+                Ok(()) => self.changes.clear(),
+                Err(error) if error.is_fatal() => result = Err(Failed::Sync(error)),
+                // They go with the next flush.
+                Err(error) => tracing::warn!("levels of limits are not on disk: {error}"),
+            }
         }
         JobDone { job: self, result }
     }
@@ -79,13 +93,15 @@ impl<D: Disk> JobDone<D> {
 pub struct Chores<D: Disk>(Option<Arc<Batch<D>>>);
 
 impl<D: Disk> Chores<D> {
-    /// Does them. What fails is tried again with the next batch.
-    pub fn run(self) {
-        let Some(batch) = self.0 else { return };
+    /// Does them. What fails is tried again with the next batch; an error is one after which only a restart tells
+    /// what is on disk.
+    pub fn run(self) -> Result<(), Error> {
+        let Some(batch) = self.0 else { return Ok(()) };
         match batch.reclaim() {
-            Err(error) if error.is_fatal() => fatal(&format!("the disk did not confirm a removal: {error}")),
+            Err(error) if error.is_fatal() => return Err(error),
             Err(error) => tracing::warn!("the journal cannot be tidied up for now: {error}"),
             Ok(()) => {}
         }
+        Ok(())
     }
 }

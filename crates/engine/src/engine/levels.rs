@@ -14,10 +14,12 @@ impl<P: Port> Engine<P> {
             return Vec::new();
         }
         self.levels_at = now;
+        let mut levels = Vec::new();
+        self.limits.buckets().changed_levels(now, |name, level| levels.push((name.to_vec(), level.to_vec())));
+        // In one order, whatever the limiter has: the same seed, the same trace. The catalog likes it, too.
+        levels.sort_unstable();
         let mut changes = std::mem::take(&mut self.closed);
-        self.limits.buckets().changed_levels(now, |name, level| {
-            changes.push(Change::PutLevel { name: name.to_vec(), level: level.to_vec() });
-        });
+        changes.extend(levels.into_iter().map(|(name, level)| Change::PutLevel { name, level }));
         changes
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
-use tidegate_core::bucket::{Ready, Short};
+use tidegate_core::bucket::Short;
 use tidegate_core::queue::{Buckets as Scheduled, LimitId, Scheduler};
 use tidegate_limiter::Buckets;
 
@@ -106,9 +106,5 @@ impl Scheduled for Limits {
                 self.buckets.take_all(&named.collect::<Vec<_>>(), now)
             }
         }
-    }
-
-    fn ready(&mut self, limit: LimitId, amount: u64, now: Nanos) -> Ready {
-        self.buckets.ready(self.name(limit), amount, now)
     }
 }

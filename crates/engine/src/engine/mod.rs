@@ -34,7 +34,7 @@ mod stamp;
 mod state;
 mod turn;
 
-pub use job::{Chores, Job, JobDone};
+pub use job::{Chores, Job, JobDone, JobOutcome};
 pub use port::{Port, Question, Ticket, Verdict};
 pub use recover::Report;
 pub use state::{Engine, Options};

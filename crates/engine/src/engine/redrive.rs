@@ -112,13 +112,13 @@ impl<P: Port> Engine<P> {
     }
 
     fn redrive_one(&mut self, walk: &mut Walk, id: MessageId, now: Nanos) -> bool {
-        let place = match self.scheduler.describe(id) {
+        let (place, delivery) = match self.scheduler.describe(id) {
             Some(message) if message.queue == walk.queue && !matches!(message.state, State::Leased(_)) => {
-                message.place
+                (message.place, message.delivery)
             }
             _ => return false,
         };
-        let Ok(body) = self.journal.reader().read(place) else { return false };
+        let Ok(body) = self.journal.read(place) else { return false };
         let record = body.message();
         // A message that was put there by hand came from nowhere else.
         let Some(dead) = record.dead else { return false };
@@ -130,7 +130,7 @@ impl<P: Port> Engine<P> {
         let (queue, order) = (origin.id, self.stamps.next(now));
         self.scheduler.remove(id);
         self.append(&Record::Requeued { id, queue, order, attempts: 0, due: None });
-        self.arrive(queue, &MessageRecord { attempts: 0, due: None, ..record }, place, now);
+        self.arrive(queue, &MessageRecord { attempts: 0, delivery, due: None, ..record }, place, now);
         true
     }
 }

@@ -20,11 +20,13 @@ impl<P: Port> Engine<P> {
             return;
         }
         self.retention_at = Nanos::MAX;
-        let keeping: Vec<(QueueId, u64)> = self
+        let mut keeping: Vec<(QueueId, u64)> = self
             .queues
             .iter()
             .filter_map(|(id, queue)| Some((*id, queue.definition.settings().retention_ms?)))
             .collect();
+        // In one order, whatever the map has: the same seed, the same trace.
+        keeping.sort_unstable();
         for (queue, retention_ms) in keeping {
             let due = self.expire_queue(queue, retention_ms, now);
             self.retention_at = self.retention_at.min(due.max(now + PAUSE_NS));

@@ -16,7 +16,7 @@ impl<P: Port> Engine<P> {
     /// The lease that a receipt is about, if it is live and of this queue.
     fn lease(&self, queue: QueueId, receipt: Receipt) -> Result<Leased, Refused> {
         // While a hook is asked what becomes of it, nobody holds it any more.
-        if self.limbo.contains_key(&receipt.id) {
+        if self.in_limbo(receipt) {
             return Err(Refused::StaleReceipt(receipt.id));
         }
         match self.scheduler.lease(receipt) {

@@ -86,18 +86,23 @@ pub struct Engine<P: Port> {
     pub(super) fresh: Vec<MessageId>,
     /// Messages that came in with the job under way.
     pub(super) travelling: Vec<MessageId>,
-    /// Keys that were closed since the last job left.
+    /// Keys that were closed since the last job left, and what the last one could not write.
     pub(super) closed: Vec<Change>,
     /// When the last job left.
     pub(super) departed_at: Nanos,
-    /// A batch that is written and not synced, and since when.
+    /// A batch that is written and not synced.
     pub(super) unsynced: Option<Arc<Batch<P::Disk>>>,
-    pub(super) unsynced_at: Nanos,
+    /// Since when something that was appended is not on disk, and not on its way there to be synced.
+    pub(super) unsynced_since: Option<Nanos>,
     pub(super) levels_at: Nanos,
+    /// How often they could not be written since they last were.
+    pub(super) levels_failed: u32,
     pub(super) retention_at: Nanos,
     /// The last turn ended before its work did.
     pub(super) busy: bool,
     pub(super) stopping: bool,
+    /// A sync has failed: nobody knows what is on disk, and only a restart tells.
+    pub(super) doomed: Option<String>,
 
     // Kept to be used again.
     pub(super) charges: Vec<(LimitId, u64)>,
@@ -129,6 +134,17 @@ impl<P: Port> Engine<P> {
     /// What everybody may see.
     pub fn directory(&self) -> &Arc<Directory> {
         &self.directory
+    }
+
+    /// Why the process has to end, if it has to: a sync has failed, and only a restart tells what is on disk.
+    pub fn doomed(&self) -> Option<&str> {
+        self.doomed.as_deref()
+    }
+
+    /// Walks all of the scheduler and asserts what must hold.
+    #[cfg(feature = "check")]
+    pub fn check(&self) {
+        self.scheduler.check();
     }
 
     /// What the journal takes of the disk.

@@ -12,13 +12,15 @@ use super::state::Engine;
 use crate::delivery::Delivery;
 use crate::outcome::{Outcome, Refused};
 use crate::settings::NANOS_PER_MS;
-use crate::thread::fatal;
 
 /// Deliveries and timers of one turn, at most: the inbox is looked at in between.
 const MOST_PER_TURN: usize = 1024;
 
 /// Bytes that are written although nobody waits for them.
 const MANY_BYTES: usize = 1 << 20;
+
+/// How often what nobody waits for is tried before the engine stops without it.
+const MOST_TRIES: u32 = 3;
 
 /// How long a write that failed waits for its next try.
 const RETRY_NS: u64 = 1_000 * NANOS_PER_MS;
@@ -31,7 +33,7 @@ impl<P: Port> Engine<P> {
         self.drop_gone(now);
         self.walk(now);
         self.expire_old(now);
-        self.clean(now);
+        self.busy |= self.clean(now);
         self.limits.sweep(&self.scheduler);
         self.depart(now)
     }
@@ -67,14 +69,19 @@ impl<P: Port> Engine<P> {
 
     /// Sends off what has been appended, if somebody waits for it or it is time.
     fn depart(&mut self, now: Nanos) -> Option<Job<P::Disk>> {
+        if self.journal.pending_bytes() > 0 {
+            self.unsynced_since.get_or_insert(now);
+        }
         if self.under_way {
             return None;
         }
-        if let Some((job, again_at)) = self.failed.take() {
+        if let Some((mut job, again_at)) = self.failed.take() {
             if now < again_at && !self.stopping {
                 self.failed = Some((job, again_at));
                 return None;
             }
+            // It has waited, and so have others: what came since goes with the next.
+            job.sync |= now >= self.flush_due();
             self.under_way = true;
             return Some(job);
         }
@@ -93,6 +100,12 @@ impl<P: Port> Engine<P> {
             false => fresh,
         };
         self.departed_at = now;
+        if sync {
+            self.unsynced_since = None;
+        }
+        if batch.is_none() && changes.is_empty() && !waiting {
+            return None;
+        }
         self.held.depart();
         self.travelling.append(&mut self.fresh);
         self.under_way = true;
@@ -101,10 +114,11 @@ impl<P: Port> Engine<P> {
 
     /// When what nobody waits for is written and synced all the same.
     fn flush_due(&self) -> Nanos {
-        let since = match (self.journal.pending_bytes() > 0, &self.unsynced) {
-            (_, Some(_)) => self.unsynced_at,
-            (true, None) => self.departed_at,
-            (false, None) => return Nanos::MAX,
+        let since = match self.unsynced_since {
+            Some(since) => since,
+            // A segment that has been cleaned goes with the next job.
+            None if self.journal.wants_cleaning() => self.departed_at,
+            None => return Nanos::MAX,
         };
         match self.stopping {
             true => 0,
@@ -112,7 +126,7 @@ impl<P: Port> Engine<P> {
         }
     }
 
-    /// A job has run.
+    /// A job has run. Look at [`Engine::doomed`] afterwards.
     pub fn committed(&mut self, done: JobDone<P::Disk>, now: Nanos) {
         self.under_way = false;
         match done.result {
@@ -121,17 +135,20 @@ impl<P: Port> Engine<P> {
                     tracing::info!("the journal can be written again");
                 }
                 self.travelling.clear();
+                // Newer ones come after them.
+                self.levels_failed = if done.job.changes.is_empty() { 0 } else { self.levels_failed + 1 };
+                self.closed.splice(0..0, done.job.changes);
                 if !done.job.sync && done.job.batch.is_some() {
-                    if self.unsynced.is_none() {
-                        self.unsynced_at = now;
-                    }
+                    self.unsynced_since.get_or_insert(now);
                     self.unsynced = done.job.batch;
                 }
                 for output in self.held.arrive() {
-                    self.emit(output);
+                    self.emit_late(output);
                 }
             }
-            Err(Failed::Sync(error)) => fatal(&format!("the disk did not confirm what was written: {error}")),
+            Err(Failed::Sync(error)) => {
+                self.doomed = Some(format!("the disk did not confirm what was written: {error}"));
+            }
             Err(Failed::Write(error)) => self.not_written(done.job, &error.to_string(), now),
         }
     }
@@ -197,12 +214,14 @@ impl<P: Port> Engine<P> {
         consider(self.scheduler.next_due());
         consider(self.polls.first().map(|(deadline, _)| *deadline));
         consider(self.retention_due());
-        if !self.under_way {
-            consider(self.failed.as_ref().map(|(_, again_at)| *again_at));
-            consider(Some(self.flush_due()));
-            consider(self.levels_due());
-            if self.failed.is_none() && (self.held.wanted().0 || self.wants_cleaning()) {
-                return Some(0);
+        match &self.failed {
+            _ if self.under_way => {}
+            // Nothing else leaves before that.
+            Some((_, again_at)) => consider(Some(*again_at)),
+            None if self.held.wanted().0 => return Some(0),
+            None => {
+                consider(Some(self.flush_due()));
+                consider(self.levels_due());
             }
         }
         (due < Nanos::MAX).then_some(due)
@@ -217,8 +236,9 @@ impl<P: Port> Engine<P> {
 
     /// Whether something that was applied is not on disk, or an answer waits.
     pub fn has_unwritten(&self) -> bool {
-        let unwritten = self.journal.pending_bytes() > 0 || self.unsynced.is_some() || self.levels_due().is_some();
         // A disk that takes nothing is not waited for.
+        let levels = self.levels_due().is_some() && self.levels_failed < MOST_TRIES;
+        let unwritten = self.journal.pending_bytes() > 0 || self.unsynced.is_some() || levels;
         self.under_way || self.failed.is_none() && (unwritten || !self.held.is_empty())
     }
 }

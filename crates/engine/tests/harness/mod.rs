@@ -102,7 +102,7 @@ impl Bench {
                 let done = job.run();
                 let chores = done.chores();
                 self.engine.committed(done, self.now);
-                chores.run();
+                chores.run().unwrap();
                 continue;
             }
             if self.engine.next_due().is_none_or(|due| due > self.now) {

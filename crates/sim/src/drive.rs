@@ -1,0 +1,182 @@
+//! The engine and its disk, driven by hand: turns, jobs, and time that passes.
+
+use tidegate_core::Nanos;
+use tidegate_engine::engine::{Engine, Job, JobOutcome};
+use tidegate_engine::{Op, Submission};
+
+use crate::checkers::Violation;
+use crate::clock::MS;
+use crate::event::{Event, Holder};
+use crate::port::SimPort;
+use crate::world::{Asked, Stage, Submitted, UnderWay, World};
+
+/// Turns in a row without time passing, at most: an engine that has more to do goes in circles.
+const MOST_TURNS: usize = 400;
+
+impl World {
+    /// Calls the engine at a time of its own, and hears what it says. Nothing, if it does not run.
+    pub(crate) fn call<T>(
+        &mut self,
+        call: impl FnOnce(&mut Engine<SimPort>, Nanos) -> T,
+    ) -> Result<Option<T>, Violation> {
+        let Some(engine) = &mut self.engine else { return Ok(None) };
+        let now = self.clock.tick();
+        let result = call(engine, now);
+        self.hear()?;
+        if self.disk.is_down() {
+            self.crash(true)?;
+            return Ok(None);
+        }
+        if self.engine.as_ref().is_some_and(|engine| engine.doomed().is_some()) {
+            self.note(format_args!("a sync has failed"));
+            self.crash(false)?;
+            return Ok(None);
+        }
+        Ok(Some(result))
+    }
+
+    /// Asks for something.
+    pub(crate) fn submit(&mut self, ops: Vec<(Op<Holder>, Asked)>) -> Result<(), Violation> {
+        if ops.is_empty() || self.engine.is_none() {
+            return Ok(());
+        }
+        let reply = self.next_reply;
+        self.next_reply += 1;
+        let (ops, asked): (Vec<_>, Vec<_>) = ops.into_iter().unzip();
+        // The call is made a tick from now.
+        let at = self.clock.now + 1;
+        for asked in &asked {
+            self.ask(asked, at)?;
+        }
+        self.submissions.insert(reply, Submitted { at, ops: asked });
+        self.call(|engine, now| engine.submit(Submission { ops, reply }, now))?;
+        self.look_at_queues()
+    }
+
+    /// Turns until the engine has nothing to do right now.
+    pub(crate) fn pump(&mut self) -> Result<(), Violation> {
+        for _ in 0..MOST_TURNS {
+            let (is_idle, now) = (self.job.is_none() && self.failing.is_none(), self.clock.now + 1);
+            let Some(job) = self.call(|engine, now| engine.turn(now))? else { return Ok(()) };
+            match job {
+                Some(job) => self.depart(job, now)?,
+                None if is_idle => {
+                    self.seen = now;
+                    self.durable_upto(now)?;
+                }
+                None => {}
+            }
+            let Some(engine) = &self.engine else { return Ok(()) };
+            if engine.next_due().is_none_or(|due| due > self.clock.now) {
+                return Ok(());
+            }
+        }
+        let due = self.engine.as_ref().and_then(|engine| engine.next_due());
+        let what = format!("{MOST_TURNS} turns, and the next is due at {due:?}, now {}", self.clock.now);
+        Err(Violation::of("an engine rests", what))
+    }
+
+    /// Sends a job off.
+    fn depart(&mut self, job: Job<tidegate_store::disk::simulated::SimDisk>, now: Nanos) -> Result<(), Violation> {
+        assert!(self.job.is_none(), "two jobs are under way");
+        let is_slow = !self.is_calm && self.chance.percent(self.plan.odds.slow);
+        let takes = match is_slow {
+            true => *self.chance.pick(&[MS, 10 * MS, 100 * MS, 700 * MS]),
+            false => 0,
+        };
+        let stage = match is_slow && self.chance.percent(50) {
+            true => Stage::Waiting(job),
+            false => Stage::Run(job.run()),
+        };
+        if self.disk.is_down() {
+            return self.crash(true);
+        }
+        // One that is tried again has only what it had.
+        let departed = self.failing.unwrap_or(now);
+        self.job = Some(UnderWay { stage, departed, done_at: self.clock.now + takes });
+        match is_slow {
+            true => Ok(()),
+            false => self.arrive(),
+        }
+    }
+
+    /// The job under way is done.
+    pub(crate) fn arrive(&mut self) -> Result<(), Violation> {
+        let Some(UnderWay { stage, departed, .. }) = self.job.take() else { return Ok(()) };
+        let done = match stage {
+            Stage::Waiting(job) => job.run(),
+            Stage::Run(done) => done,
+        };
+        if self.disk.is_down() {
+            return self.crash(true);
+        }
+        let outcome = done.outcome();
+        let chores = done.chores();
+        self.call(|engine, now| engine.committed(done, now))?;
+        if self.engine.is_none() {
+            return Ok(());
+        }
+        self.failing = (outcome == JobOutcome::NotWritten).then_some(departed);
+        if self.failing.is_some() {
+            self.note(format_args!("a job could not be written"));
+            return self.disturb(None);
+        }
+        self.seen = self.seen.max(departed);
+        self.durable_upto(departed)?;
+        if chores.run().is_err() {
+            let power = self.disk.is_down();
+            return self.crash(power);
+        }
+        match self.disk.is_down() {
+            true => self.crash(true),
+            false => Ok(()),
+        }
+    }
+
+    /// All that was applied a flush interval before `now` is on disk.
+    fn durable_upto(&mut self, now: Nanos) -> Result<(), Violation> {
+        // What comes in together has its turn a little later.
+        let upto = now.saturating_sub(self.plan.options.flush_interval_ms * MS + MS);
+        // Every turn has a time of its own; most say nothing new.
+        if upto <= self.durable + MS {
+            return Ok(());
+        }
+        self.durable = upto;
+        self.emit(Event::Durable { upto })
+    }
+
+    /// Lets time pass, and everything happen that is due on the way.
+    pub(crate) fn pass(&mut self, span: Nanos) -> Result<(), Violation> {
+        let end = self.clock.now + span;
+        self.pump()?;
+        while let Some(next) = self.next_time().filter(|next| *next <= end) {
+            self.clock.until(next);
+            self.step_time()?;
+            if self.engine.is_none() {
+                return Ok(());
+            }
+        }
+        self.clock.until(end);
+        self.step_time()
+    }
+
+    /// What is due now.
+    fn step_time(&mut self) -> Result<(), Violation> {
+        if self.full_until.is_some_and(|until| until <= self.clock.now) {
+            self.full_until = None;
+            self.disk.set_capacity(None);
+            self.note(format_args!("the disk has room again"));
+        }
+        if self.job.as_ref().is_some_and(|job| job.done_at <= self.clock.now) {
+            self.arrive()?;
+        }
+        self.pump()
+    }
+
+    /// When something happens by itself.
+    pub(crate) fn next_time(&self) -> Option<Nanos> {
+        let due = self.engine.as_ref().and_then(|engine| engine.next_due());
+        let job = self.job.as_ref().map(|job| job.done_at);
+        due.into_iter().chain(job).chain(self.full_until).min()
+    }
+}

@@ -1,0 +1,32 @@
+//! The queue engine over a simulated disk and clock, from one seed.
+//!
+//! A run draws everything from its seed: queues, messages, consumers, what goes wrong and when. The same seed gives
+//! the same trace. Whatever happens is an [`event`]; [`checkers`] look at events and say when one must not be.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`mod@run`], [`plan`] | a simulation from beginning to end, and what its seed decides at the start |
+//! | [`world`], [`clock`], [`chance`] | what a simulation holds |
+//! | `drive`, `restart`, `hear`, [`port`] | the engine driven by hand, stopped and started, and what it says |
+//! | [`workload`] | what users do |
+//! | `faults`, `drain` | what goes wrong, and the calm afterwards |
+//! | [`event`], [`checkers`], [`trace`] | what happens, what must always hold, and how it is told |
+
+pub mod chance;
+pub mod checkers;
+pub mod clock;
+mod drain;
+mod drive;
+pub mod event;
+mod faults;
+mod hear;
+mod line;
+pub mod plan;
+pub mod port;
+mod restart;
+pub mod run;
+pub mod trace;
+pub mod workload;
+pub mod world;
+
+pub use run::{Failure, Options, Summary, run};

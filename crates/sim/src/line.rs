@@ -1,0 +1,86 @@
+//! Events as lines to read.
+
+use std::fmt::{self, Display, Formatter};
+
+use crate::clock::{MS, SECOND};
+use crate::event::{Answer, Event, Step};
+
+/// A time as people read it: seconds of the hour that the simulation is in, to the nanosecond.
+pub struct At(pub u64);
+
+impl Display for At {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Some(since) = self.0.checked_sub(1_700_000_000 * SECOND) else { return write!(f, "t{}", self.0) };
+        write!(f, "{}.{:09}", since / SECOND, since % SECOND)
+    }
+}
+
+impl Display for Event {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Event::Started { run, now, queues, limits, .. } => {
+                let (queues, limits) = (queues.len(), limits.len());
+                write!(f, "run {run} starts at {}: {queues} queues, {limits} limits", At(*now))
+            }
+            Event::Crashed { power: true, .. } => write!(f, "the power is gone"),
+            Event::Crashed { power: false, .. } => write!(f, "the process is killed"),
+            Event::Stopped { .. } => write!(f, "the engine has stopped"),
+            Event::Durable { upto } => write!(f, "on disk: all up to {}", At(*upto)),
+            Event::QueueSet { queue, shape, .. } => write!(f, "queue {} is {shape:?}", queue.0),
+            Event::PurgeAsked { queue, .. } => write!(f, "purge of queue {} asked for", queue.0),
+            Event::DeleteAsked { queue, .. } => write!(f, "end of queue {} asked for", queue.0),
+            Event::Deleted { queue, .. } => write!(f, "queue {} is deleted", queue.0),
+            Event::Enqueued(e) => {
+                let (queue, at) = (e.queue.0, At(e.at));
+                write!(f, "enqueued {} tag {} queue {queue} {:?} at {at}", e.id, e.tag, e.durability)?;
+                write!(f, " flow {} weight {} cost {}", e.flow, e.weight, e.cost)?;
+                if e.is_free { Ok(()) } else { write!(f, " delayed or charged") }
+            }
+            Event::Delivered(d) => {
+                let (queue, at, deadline) = (d.queue.0, At(d.at), At(d.deadline));
+                write!(f, "delivered {} tag {} queue {queue} to {} at {at}", d.receipt, d.tag, d.holder)?;
+                write!(f, " until {deadline} attempts {} flow {} cost {}", d.attempts, d.flow, d.cost)?;
+                if d.charges.is_empty() { Ok(()) } else { write!(f, " charges {:?}", d.charges) }
+            }
+            Event::Asked { receipt, step, at } => write!(f, "{receipt} {step} at {}", At(*at)),
+            Event::Answered { receipt, step, at, answer, .. } => {
+                write!(f, "{receipt} {step} of {}: {answer}", At(*at))
+            }
+            Event::HolderGone { holder, at } => write!(f, "consumer {holder} is gone at {}", At(*at)),
+            Event::LimitSet { key, rate: Some(rate), at } => {
+                let period_ms = rate.period_ns / MS;
+                write!(f, "limit {key} at {}: {} and {}/{period_ms} ms", At(*at), rate.burst, rate.count)
+            }
+            Event::LimitSet { key, rate: None, at } => write!(f, "limit {key} removed at {}", At(*at)),
+            Event::LimitUncertain { key } => write!(f, "limit {key} may be as it was or as it was to be"),
+            Event::KeyClosed { key, until, at } => write!(f, "key {key} closed at {} until {}", At(*at), At(*until)),
+            Event::Disturbed { queue: Some(queue), .. } => write!(f, "queue {} is disturbed", queue.0),
+            Event::Disturbed { queue: None, .. } => write!(f, "all queues are disturbed"),
+            Event::Drained { depths, live_bytes, total_bytes, .. } => {
+                let left: u64 = depths.iter().map(|(_, depth)| depth).sum();
+                write!(f, "drained: {left} left in {} queues, {live_bytes} of {total_bytes} bytes live", depths.len())
+            }
+        }
+    }
+}
+
+impl Display for Step {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Ack => write!(f, "ack"),
+            Step::Nack => write!(f, "nack"),
+            Step::Release => write!(f, "release"),
+            Step::Extend { deadline } => write!(f, "extend until {}", At(*deadline)),
+        }
+    }
+}
+
+impl Display for Answer {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Answer::Done => "done",
+            Answer::NotHeld => "not held",
+            Answer::Storage => "the disk takes nothing",
+        })
+    }
+}

@@ -1,0 +1,6 @@
+//! What users do: messages, consumers, queues, limits.
+
+pub mod consume;
+pub mod limits;
+pub mod produce;
+pub mod queues;

@@ -1,0 +1,96 @@
+//! Messages that are sent.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tidegate_engine::{Definition, Due, Enqueue, Op};
+use tidegate_store::journal::{Headers, MessageRecord};
+
+use super::limits::key_text;
+use crate::checkers::Violation;
+use crate::event::{FlowNumber, Holder, Key};
+use crate::plan::{KEYS, PLAIN_FLOWS, WEIGHTS};
+use crate::world::{Asked, Sent, World};
+
+impl World {
+    /// Sends some messages to some queue, in one submission.
+    pub(crate) fn produce(&mut self) -> Result<(), Violation> {
+        let Some(queue) = self.some_queue() else { return Ok(()) };
+        let count = *self.chance.pick(&[1, 1, 2, 5, 12]);
+        let ops = (0..count).map(|_| self.message(&queue)).collect();
+        self.note(format_args!("{count} messages for queue {}", queue.id.0));
+        self.submit(ops)
+    }
+
+    fn message(&mut self, queue: &Arc<Definition>) -> (Op<Holder>, Asked) {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let flow = self.chance.below(WEIGHTS.len() as u64) as FlowNumber;
+        let weight = match self.chance.below(300) {
+            0 => 7,
+            _ => WEIGHTS[usize::from(flow)],
+        };
+        let cost = self.chance.between(1, self.plan.cost) as u32;
+        let charges = if flow < PLAIN_FLOWS { Vec::new() } else { self.charges() };
+        let due = match self.chance.below(12) {
+            0 => Due::In(self.chance.below(3_000)),
+            1 => Due::At(self.clock.now / 1_000_000 + self.chance.below(2_000)),
+            _ => Due::Now,
+        };
+        let settings = queue.settings();
+        // One that may be dropped for its age, or wait behind others in one lane, is not known to be ready.
+        let is_free = flow < PLAIN_FLOWS && due == Due::Now && settings.retention_ms.is_none();
+        let durability = settings.durability;
+        let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free };
+        let message = Enqueue {
+            queue: queue.clone(),
+            flow: format!("f{flow}").into(),
+            weight: Some(weight),
+            cost,
+            charges: charges.iter().map(|(key, amount)| (key_text(*key), *amount)).collect(),
+            due,
+            headers: Headers::encode([(&b"h"[..], &b"v"[..])]).into(),
+            payload: payload(tag, self.chance.below(self.plan.payload) as usize),
+        };
+        (Op::Enqueue(message), Asked::Enqueue(sent))
+    }
+
+    /// None, one, or several, each on another key.
+    fn charges(&mut self) -> Vec<(Key, u64)> {
+        let mut keys: Vec<Key> = (0..KEYS).collect();
+        let count = self.chance.weighted(&[1, 6, 3, 1]);
+        let draw = |_| {
+            let key = keys.swap_remove(self.chance.below(keys.len() as u64) as usize);
+            (key, *self.chance.pick(&[1, 1, 1, 2, 5]))
+        };
+        (0..count).map(draw).collect()
+    }
+}
+
+/// The tag, and bytes that follow from it.
+fn payload(tag: u64, more: usize) -> Bytes {
+    let mut payload = tag.to_le_bytes().to_vec();
+    payload.resize(8 + more, tag as u8);
+    payload.into()
+}
+
+/// The tag of a payload, if it is whole.
+pub fn tag_of(payload: &[u8]) -> Option<u64> {
+    let (tag, rest) = payload.split_first_chunk()?;
+    let tag = u64::from_le_bytes(*tag);
+    rest.iter().all(|byte| *byte == tag as u8).then_some(tag)
+}
+
+/// The number of a flow.
+pub fn flow_of(flow: &[u8]) -> FlowNumber {
+    number(flow)
+}
+
+/// What a message is charged.
+pub fn charges_of(message: &MessageRecord<'_>) -> Vec<(Key, u64)> {
+    message.charges.iter().map(|(key, amount)| (number(key), amount)).collect()
+}
+
+fn number(text: &[u8]) -> u8 {
+    text.last().map_or(0, |digit| digit - b'0')
+}

@@ -1,0 +1,219 @@
+//! All that a simulation holds.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tidegate_core::Nanos;
+use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
+use tidegate_engine::engine::{Engine, Job, JobDone, Ticket};
+use tidegate_engine::{Definition, Delivery, Durability};
+use tidegate_store::disk::simulated::SimDisk;
+
+use crate::chance::Chance;
+use crate::checkers::{self, Checker, Violation};
+use crate::clock::Clock;
+use crate::event::{Event, FlowNumber, Holder, Key, Rate, Shape, Step};
+use crate::plan::Plan;
+use crate::port::SimPort;
+use crate::trace::Trace;
+
+/// The namespace that everything lives in.
+pub const NAMESPACE: &str = "default";
+
+/// A simulation.
+pub struct World {
+    pub(crate) chance: Chance,
+    pub(crate) plan: Plan,
+    pub(crate) clock: Clock,
+    pub(crate) disk: SimDisk,
+    pub(crate) port: SimPort,
+    pub(crate) engine: Option<Engine<SimPort>>,
+    pub(crate) run: u32,
+    pub(crate) job: Option<UnderWay>,
+    /// The last job could not be written, and this is when it left.
+    pub(crate) failing: Option<Nanos>,
+    /// Until when the disk is full.
+    pub(crate) full_until: Option<Nanos>,
+    /// Faults are over: everything is to drain.
+    pub(crate) is_calm: bool,
+    /// Every delivery up to then was seen.
+    pub(crate) seen: Nanos,
+    pub(crate) durable: Nanos,
+
+    pub(crate) submissions: BTreeMap<u64, Submitted>,
+    pub(crate) next_reply: u64,
+    pub(crate) next_tag: u64,
+    pub(crate) next_holder: Holder,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) leases: Vec<Lease>,
+    /// Receipts that should be no good any more.
+    pub(crate) stale: Vec<(QueueId, Receipt)>,
+    pub(crate) questions: Vec<Ticket>,
+    pub(crate) shapes: BTreeMap<QueueId, Shape>,
+    pub(crate) limits: BTreeMap<Key, Rate>,
+    /// What the last list said, by name of queue.
+    pub(crate) depths: BTreeMap<String, u64>,
+
+    pub(crate) trace: Trace,
+    checkers: Vec<Box<dyn Checker>>,
+}
+
+/// A job that is under way.
+pub struct UnderWay {
+    pub(crate) stage: Stage,
+    pub(crate) departed: Nanos,
+    pub(crate) done_at: Nanos,
+}
+
+/// How far it has come.
+pub enum Stage {
+    /// The disk has not got to it.
+    Waiting(Job<SimDisk>),
+    /// It has run, and nobody knows.
+    Run(JobDone<SimDisk>),
+}
+
+/// What was asked for, to understand the answer.
+pub struct Submitted {
+    pub(crate) at: Nanos,
+    pub(crate) ops: Vec<Asked>,
+}
+
+/// One operation that was asked for.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// A message.
+    Enqueue(Sent),
+    /// A receive.
+    Receive(Holder),
+    /// A subscription.
+    Subscribe(Holder),
+    /// Anything of which only the trace has to know.
+    Plain,
+    /// A message is settled.
+    Settle {
+        /// By which receipt.
+        receipt: Receipt,
+        /// How.
+        step: Step,
+        /// What the queue promises at that time.
+        durability: Durability,
+        /// A key that is closed with it.
+        close: Option<(Key, Nanos)>,
+    },
+    /// Queues are to go.
+    Delete(Vec<QueueId>),
+    /// A limit is set or removed.
+    SetLimit(Key, Option<Rate>),
+    /// A key is closed.
+    Close(Key, Nanos),
+    /// How every queue is doing.
+    List,
+}
+
+/// A message on its way in.
+#[derive(Clone, Debug)]
+pub struct Sent {
+    pub(crate) tag: u64,
+    pub(crate) queue: QueueId,
+    pub(crate) durability: Durability,
+    pub(crate) flow: FlowNumber,
+    pub(crate) weight: u32,
+    pub(crate) cost: u32,
+    pub(crate) is_free: bool,
+}
+
+/// A subscription.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    pub(crate) holder: Holder,
+    pub(crate) queue: QueueId,
+    /// Once it is known.
+    pub(crate) consumer: Option<ConsumerId>,
+}
+
+/// A message that somebody holds.
+pub struct Lease {
+    pub(crate) receipt: Receipt,
+    pub(crate) queue: QueueId,
+    pub(crate) holder: Holder,
+    pub(crate) tag: u64,
+    /// To be read late; not after a restart.
+    pub(crate) delivery: Option<Delivery<SimDisk>>,
+}
+
+impl World {
+    /// The world of a seed, before its first start.
+    pub fn new(seed: u64, keep_lines: bool) -> World {
+        let mut chance = Chance::new(seed);
+        let plan = Plan::draw(&mut chance);
+        let disk = SimDisk::new(chance.any());
+        World {
+            plan,
+            clock: Clock::new(),
+            port: SimPort::new(disk.clone()),
+            disk,
+            engine: None,
+            run: 0,
+            job: None,
+            failing: None,
+            full_until: None,
+            is_calm: true,
+            seen: 0,
+            durable: 0,
+            submissions: BTreeMap::new(),
+            next_reply: 0,
+            next_tag: 0,
+            next_holder: 0,
+            streams: Vec::new(),
+            leases: Vec::new(),
+            stale: Vec::new(),
+            questions: Vec::new(),
+            shapes: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            depths: BTreeMap::new(),
+            trace: Trace::new(keep_lines),
+            checkers: checkers::all(),
+            chance,
+        }
+    }
+
+    /// Something happened: it is noted, and everybody looks at it.
+    pub fn emit(&mut self, event: Event) -> Result<(), Violation> {
+        self.trace.note(format_args!("  {event}"));
+        self.checkers.iter_mut().try_for_each(|checker| checker.see(&event))
+    }
+
+    /// Deliveries of a queue, or of all, may go unseen from here on, or messages leave otherwise.
+    pub(crate) fn disturb(&mut self, queue: Option<QueueId>) -> Result<(), Violation> {
+        let (seen, at) = (self.seen, self.clock.now + 1);
+        self.emit(Event::Disturbed { queue, seen, at })
+    }
+
+    /// Notes what is done, which checkers need not see.
+    pub fn note(&mut self, what: std::fmt::Arguments<'_>) {
+        let at = crate::line::At(self.clock.now);
+        self.trace.note(format_args!("{at} {what}"));
+    }
+
+    /// The queues that are there, by name.
+    pub fn queues(&self) -> Vec<Arc<Definition>> {
+        self.engine.as_ref().map(|engine| engine.directory().queues(NAMESPACE)).unwrap_or_default()
+    }
+
+    /// One of them.
+    pub fn some_queue(&mut self) -> Option<Arc<Definition>> {
+        let queues = self.queues();
+        (!queues.is_empty()).then(|| self.chance.pick(&queues).clone())
+    }
+
+    /// A queue by its number.
+    pub fn queue(&self, id: QueueId) -> Option<Arc<Definition>> {
+        self.queues().into_iter().find(|queue| queue.id == id)
+    }
+
+    pub(crate) fn new_holder(&mut self) -> Holder {
+        self.next_holder += 1;
+        self.next_holder
+    }
+}

@@ -7,21 +7,26 @@
 //! | module | holds |
 //! |---|---|
 //! | [`row`], [`samples`], [`spread`] | what was measured |
+//! | [`round`] | one pass over the workloads |
 //! | [`target`] | what should be reached, and whether it was |
 //! | [`report`], [`columns`] | the table, the list of targets, the JSON file |
-//! | [`cpu`], [`rss`], [`run_delay`] | what a process has used, and had to wait for |
+//! | [`cpu`], [`cpu_family`], [`rss`], [`run_delay`] | what a process has used, and had to wait for |
 //! | [`workspace`], [`command`] | the checkout; programs that are run to their end |
 //! | [`peers`] | the servers: found or installed, started, ended |
 //! | [`load`] | the clients that drive them |
 //! | [`ask`] | the Ask door: its workloads and targets |
+//! | [`queue`] | the Queue door: its workloads and targets |
 
 pub mod ask;
 pub mod columns;
 pub mod command;
 pub mod cpu;
+pub mod cpu_family;
 pub mod load;
 pub mod peers;
+pub mod queue;
 pub mod report;
+pub mod round;
 pub mod row;
 pub mod rss;
 pub mod run_delay;

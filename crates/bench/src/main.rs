@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tidegate_bench::ask;
+use tidegate_bench::{ask, queue};
 
 /// Tidegate beside its peers on this machine: the same load, one table, one JSON file
 #[derive(Parser)]
@@ -17,11 +17,14 @@ struct Cli {
 enum Bench {
     /// The Ask door: RESP, HTTP, gRPC, MessagePack, memory, and the library
     Ask(ask::Options),
+    /// The Queue door: whole lives, latency, flows, throttling, hooks, memory, start-up
+    Queue(queue::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().bench {
         Bench::Ask(options) => ask::run(options),
+        Bench::Queue(options) => queue::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -4,18 +4,37 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use crate::columns;
 use crate::row::Row;
 use crate::samples::Samples;
 use crate::spread::Spread;
 use crate::target::{Bound, Target, Verdict};
+use crate::workspace::Workspace;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
+/// The benchmarks' own system, and what the names of its variants begin with.
+const OURS: &str = "tidegate";
+
+/// Prints the table and the targets, and writes the JSON file. Fails at the end if a figure of Tidegate itself could
+/// not be had: a table of peers alone is no success.
+pub fn publish(workspace: &Workspace, samples: &Samples, aims: &[Target]) -> Result<()> {
+    let rows = samples.rows();
+    print!("{}", table(&rows));
+    print!("\n{}", targets(aims, samples));
+    let file = workspace.bench_dir().join(format!("{}.json", samples.bench()));
+    write_json(&file, &rows)?;
+    println!("\nwrote {}", file.display());
+    match rows.iter().filter(|row| row.gap.is_some() && row.series.system.starts_with(OURS)).count() {
+        0 => Ok(()),
+        gaps => bail!("{gaps} rows of tidegate have no figures; the table says why"),
+    }
+}
+
 /// Rows side by side. A row without figures says why in their place.
-pub fn table(rows: &[Row]) -> String {
+fn table(rows: &[Row]) -> String {
     let head = ["workload", "system", "ops/s", "CPU us/op", "p50 us", "p99 us", "RSS MiB"];
     let mut lines = vec![head.map(str::to_string).to_vec()];
     lines.extend(rows.iter().map(cells));
@@ -37,7 +56,7 @@ fn cells(row: &Row) -> Vec<String> {
 }
 
 /// Each target with what was measured: the median, and the ends when it was measured more than once.
-pub fn targets(targets: &[Target], samples: &Samples) -> String {
+fn targets(targets: &[Target], samples: &Samples) -> String {
     let mut lines = vec![["mark", "target", "median", "min-max", "bound"].map(str::to_string).to_vec()];
     for target in targets {
         let (spread, unit) = (target.spread(samples), target.unit());
@@ -60,7 +79,7 @@ pub fn targets(targets: &[Target], samples: &Samples) -> String {
 }
 
 /// Writes the rows where the next reader looks for them.
-pub fn write_json(file: &Path, rows: &[Row]) -> Result<()> {
+fn write_json(file: &Path, rows: &[Row]) -> Result<()> {
     let write = || -> Result<()> {
         if let Some(dir) = file.parent() {
             std::fs::create_dir_all(dir)?;

@@ -38,9 +38,15 @@ pub struct Figures {
     /// The same without the time in which the machine ran something else. In no row, as above.
     #[serde(skip)]
     pub longest_own_us: Option<f64>,
-    /// Growth of resident memory over the number of keys. In no row: `rss_bytes` is there.
+    /// Growth of resident memory over the number of keys, messages or flows. In no row: `rss_bytes` is there.
     #[serde(skip)]
     pub rss_per_key: Option<f64>,
+    /// Share of one core that the server used while nothing was asked of it. In no row, as above.
+    #[serde(skip)]
+    pub idle_share: Option<f64>,
+    /// Operations beyond what a limit allows, at the worst moment; negative when there were none. In no row, as above.
+    #[serde(skip)]
+    pub excess_ops: Option<f64>,
 }
 
 /// One figure out of [`Figures`].
@@ -55,11 +61,13 @@ pub enum Metric {
     LongestUs,
     LongestOwnUs,
     RssPerKey,
+    IdleShare,
+    ExcessOps,
 }
 
 impl Metric {
     /// All that [`Figures`] holds.
-    pub const ALL: [Metric; 8] = [
+    pub const ALL: [Metric; 10] = [
         Metric::OpsPerS,
         Metric::CpuUsPerOp,
         Metric::P50Us,
@@ -68,6 +76,8 @@ impl Metric {
         Metric::LongestUs,
         Metric::LongestOwnUs,
         Metric::RssPerKey,
+        Metric::IdleShare,
+        Metric::ExcessOps,
     ];
 
     /// Reads it.
@@ -86,6 +96,8 @@ impl Metric {
             Metric::LongestUs => &mut figures.longest_us,
             Metric::LongestOwnUs => &mut figures.longest_own_us,
             Metric::RssPerKey => &mut figures.rss_per_key,
+            Metric::IdleShare => &mut figures.idle_share,
+            Metric::ExcessOps => &mut figures.excess_ops,
         }
     }
 }
@@ -93,7 +105,7 @@ impl Metric {
 /// One line of the table, and one object of the JSON file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
-    /// Which benchmark: `ask`.
+    /// Which benchmark: `ask`, `queue`.
     pub bench: &'static str,
     /// Who did what.
     #[serde(flatten)]

@@ -26,6 +26,11 @@ impl Samples {
         Samples { bench, runs: Vec::new() }
     }
 
+    /// Which benchmark this is.
+    pub fn bench(&self) -> &'static str {
+        self.bench
+    }
+
     /// Keeps the outcome of one run.
     pub fn record(&mut self, series: Series, repeat: usize, outcome: Result<Figures>) {
         let outcome = outcome.map_err(|error| format!("{error:#}"));
@@ -57,11 +62,12 @@ impl Samples {
         Spread::of(self.runs_of(series).filter_map(|run| run.figure(metric)))
     }
 
-    /// One figure of a series over the same figure of another, each pair out of the same repeat.
-    pub fn ratio(&self, metric: Metric, pair: Pair<'_>) -> Option<Spread> {
-        Spread::of(self.runs_of(pair.of).filter_map(|run| {
-            let peer = self.runs_of(pair.over).find(|peer| peer.repeat == run.repeat)?;
-            Some(run.figure(metric)? / peer.figure(metric)?)
+    /// Two figures put together, each pair out of the same repeat.
+    pub fn paired(&self, pair: Pair<'_>, join: impl Fn(f64, f64) -> f64) -> Option<Spread> {
+        let Pair { of: (metric, of), over: (over_metric, over) } = pair;
+        Spread::of(self.runs_of(of).filter_map(|run| {
+            let peer = self.runs_of(over).find(|peer| peer.repeat == run.repeat)?;
+            Some(join(run.figure(metric)?, peer.figure(over_metric)?))
         }))
     }
 
@@ -70,13 +76,13 @@ impl Samples {
     }
 }
 
-/// The two sides of a ratio.
+/// The two sides of a ratio or a difference.
 #[derive(Clone, Copy)]
 pub struct Pair<'a> {
-    /// Above the line.
-    pub of: &'a Series,
-    /// Below it.
-    pub over: &'a Series,
+    /// Above the line, or what is taken from.
+    pub of: (Metric, &'a Series),
+    /// Below it, or what is taken away.
+    pub over: (Metric, &'a Series),
 }
 
 impl Run {
@@ -103,9 +109,12 @@ mod tests {
             samples.record(ours.clone(), repeat, cpu(us));
         }
         samples.record(ours.clone(), 2, cpu(9.0));
-        let ratio = samples.ratio(Metric::CpuUsPerOp, Pair { of: &ours, over: &peer });
+        let pair = |metric| Pair { of: (metric, &ours), over: (metric, &peer) };
+        let ratio = samples.paired(pair(Metric::CpuUsPerOp), |of, over| of / over);
         assert_eq!(ratio, Some(Spread { min: 0.25, median: 0.25, max: 0.25 }));
-        assert_eq!(samples.ratio(Metric::P99Us, Pair { of: &ours, over: &peer }), None);
+        let difference = samples.paired(pair(Metric::CpuUsPerOp), |of, less| of - less);
+        assert_eq!(difference, Some(Spread { min: -6.0, median: -4.5, max: -3.0 }));
+        assert_eq!(samples.paired(pair(Metric::P99Us), |of, over| of / over), None);
     }
 
     #[test]

@@ -36,6 +36,24 @@ pub enum Measure {
         /// Below it.
         over: Series,
     },
+    /// A figure over another figure.
+    Against {
+        /// Above the line.
+        of: (Metric, Series),
+        /// Below it.
+        over: (Metric, Series),
+    },
+    /// A figure less the same figure of another series.
+    Difference {
+        /// Which figure.
+        metric: Metric,
+        /// Taken from.
+        of: Series,
+        /// Taken away.
+        less: Series,
+        /// The unit that is shown.
+        unit: &'static str,
+    },
 }
 
 /// Where a figure should be.
@@ -66,7 +84,15 @@ impl Target {
     /// The figure over the repeats, in the shown unit.
     pub fn spread(&self, samples: &Samples) -> Option<Spread> {
         match &self.measure {
-            Measure::Ratio { metric, of, over } => samples.ratio(*metric, Pair { of, over }),
+            Measure::Ratio { metric, of, over } => {
+                samples.paired(Pair { of: (*metric, of), over: (*metric, over) }, |of, over| of / over)
+            }
+            Measure::Against { of: (metric, of), over: (over_metric, over) } => {
+                samples.paired(Pair { of: (*metric, of), over: (*over_metric, over) }, |of, over| of / over)
+            }
+            Measure::Difference { metric, of, less, .. } => {
+                samples.paired(Pair { of: (*metric, of), over: (*metric, less) }, |of, less| of - less)
+            }
             Measure::Value { metric, of, scale, .. } => {
                 let Spread { min, median, max } = samples.spread(*metric, of)?;
                 Some(Spread { min: min * scale, median: median * scale, max: max * scale })
@@ -77,8 +103,8 @@ impl Target {
     /// The unit in which it is shown.
     pub fn unit(&self) -> &'static str {
         match self.measure {
-            Measure::Ratio { .. } => "x",
-            Measure::Value { unit, .. } => unit,
+            Measure::Ratio { .. } | Measure::Against { .. } => "x",
+            Measure::Value { unit, .. } | Measure::Difference { unit, .. } => unit,
         }
     }
 }

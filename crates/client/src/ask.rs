@@ -3,7 +3,7 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 
-use crate::command::{self, Verb};
+use crate::resp::command::{self, Verb};
 use crate::{Client, Decision, Error, Limit, Request};
 
 /// A question about one key: [`Client::throttle`] or [`Client::peek`]. Await it to send it.

@@ -1,15 +1,17 @@
-//! The client: every operation of the Ask door as a method.
+//! The client: every operation of the Ask door as a method, and the way to the Queue door.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use crate::command::{self, Verb};
-use crate::link::{Link, Target};
-use crate::pipeline::Call;
-use crate::reply::Reply;
-use crate::{Ask, Decision, Error, Limit, Options, Request, redial};
+use crate::call::Call;
+use crate::link::{CALLS_READ, Link, Target};
+use crate::queue::receive::Polls;
+use crate::resp::command::{self, Verb};
+use crate::resp::{Frame, Reply};
+use crate::{Ask, Decision, Error, Limit, Limits, Options, Queue, QueueReport, Request, Settings, redial};
 
 /// A connection to a Tidegate server, shared by all its clones.
 ///
@@ -18,11 +20,12 @@ use crate::{Ask, Decision, Error, Limit, Options, Request, redial};
 pub struct Client {
     calls: mpsc::Sender<Call>,
     request_timeout: Duration,
+    polls: Arc<Polls>,
 }
 
 /// A call that has been handed over, and until when its answer is waited for.
-struct Handed {
-    answer: oneshot::Receiver<Result<Reply, Error>>,
+pub(crate) struct Handed<T> {
+    answer: oneshot::Receiver<T>,
     deadline: Instant,
 }
 
@@ -41,9 +44,29 @@ impl Client {
         let request_timeout = options.request_timeout;
         let (calls, inbox) = mpsc::channel(options.max_in_flight);
         let target = Target { address, options };
-        let link = Link::open(&target).await.map_err(redial::unsent)?;
-        tokio::spawn(redial::serve(link, target, inbox));
-        Ok(Client { calls, request_timeout })
+        let link = Link::open(&target, CALLS_READ).await.map_err(redial::unsent)?;
+        tokio::spawn(redial::serve(link, target.clone(), inbox));
+        Ok(Client { calls, request_timeout, polls: Arc::new(Polls::new(target)) })
+    }
+
+    /// The queue of this name.
+    pub fn queue(&self, name: &str) -> Queue {
+        Queue::new(self, name)
+    }
+
+    /// Every queue of the namespace, by name.
+    pub async fn queues(&self) -> Result<Vec<QueueReport>, Error> {
+        Queue::list(self).await
+    }
+
+    /// Named limits: what throttle keys are held to.
+    pub fn limits(&self) -> Limits<'_> {
+        Limits::new(self)
+    }
+
+    /// Runtime settings: what hooks read.
+    pub fn settings(&self) -> Settings<'_> {
+        Settings::new(self)
     }
 
     /// May one call of `key` run now? If so, it is counted.
@@ -95,12 +118,13 @@ impl Client {
         // come in without us, so handing over everything first cannot lock up.
         let mut handed = Vec::with_capacity(requests.len());
         for request in requests {
-            handed.push(self.hand_over(command::ask(Verb::Throttle, request)).await);
+            let (call, answer) = Call::one(command::ask(Verb::Throttle, request));
+            handed.push(self.hand_over(call, answer).await);
         }
         let mut results = Vec::with_capacity(requests.len());
         for call in handed {
             let reply = match call {
-                Ok(call) => call.answer().await,
+                Ok(call) => call.answer().await.and_then(|reply| reply),
                 Err(error) => Err(error),
             };
             results.push(reply.and_then(Decision::from_reply));
@@ -130,27 +154,52 @@ impl Client {
     }
 
     /// Sends one command and waits for its reply.
-    pub(crate) async fn call(&self, frame: Vec<u8>) -> Result<Reply, Error> {
-        self.hand_over(frame).await?.answer().await
+    pub(crate) async fn call(&self, frame: Frame) -> Result<Reply, Error> {
+        let (call, answer) = Call::one(frame);
+        self.hand_over(call, answer).await?.answer().await?
     }
 
     /// Gives a call to the task that owns the connection, waiting for room if there is none.
-    async fn hand_over(&self, frame: Vec<u8>) -> Result<Handed, Error> {
-        let deadline = Instant::now() + self.request_timeout;
-        let (call, answer) = Call::new(frame);
-        match timeout_at(deadline, self.calls.send(call)).await {
-            Ok(Ok(())) => Ok(Handed { answer, deadline }),
-            // The task ends before its clients only together with its runtime.
-            Ok(Err(_)) => Err(Error::Disconnected),
-            Err(_) => Err(Error::Timeout),
-        }
+    pub(crate) async fn hand_over<T>(
+        &self,
+        call: Call,
+        answer: oneshot::Receiver<T>,
+    ) -> Result<Handed<T>, Error> {
+        hand_over(&self.calls, self.request_timeout, call, answer).await
+    }
+
+    /// The way to the task that owns the connection, and how long a call may take.
+    pub(crate) fn way(&self) -> (&mpsc::Sender<Call>, Duration) {
+        (&self.calls, self.request_timeout)
+    }
+
+    /// Connections for who waits for messages.
+    pub(crate) fn polls(&self) -> &Polls {
+        &self.polls
     }
 }
 
-impl Handed {
-    async fn answer(self) -> Result<Reply, Error> {
+/// Gives a call to the task that owns a connection, waiting for room if there is none.
+pub(crate) async fn hand_over<T>(
+    calls: &mpsc::Sender<Call>,
+    request_timeout: Duration,
+    call: Call,
+    answer: oneshot::Receiver<T>,
+) -> Result<Handed<T>, Error> {
+    let deadline = Instant::now() + request_timeout;
+    match timeout_at(deadline, calls.send(call)).await {
+        Ok(Ok(())) => Ok(Handed { answer, deadline }),
+        // The task of a client ends before its clients only together with its runtime; that of a consumer ends with
+        // its connection.
+        Ok(Err(_)) => Err(Error::Disconnected),
+        Err(_) => Err(Error::Timeout),
+    }
+}
+
+impl<T> Handed<T> {
+    pub(crate) async fn answer(self) -> Result<T, Error> {
         match timeout_at(self.deadline, self.answer).await {
-            Ok(Ok(answer)) => answer,
+            Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) => Err(Error::Disconnected),
             Err(_) => Err(Error::Timeout),
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::Error;
-use crate::reply::Reply;
+use crate::resp::Reply;
 
 /// What the server decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,17 +1,19 @@
 //! One connection, open and greeted.
 //!
-//! Greeting means: the token was shown, the namespace chosen, and the server answered a ping. So an address
-//! that is not a RESP door, a wrong token and a server that is full are all found here, before any call is
-//! sent.
+//! Greeting means: the token was shown, RESP3 agreed on, and the namespace chosen. So an address that is not a RESP
+//! door, a wrong token and a server that is full are all found here, before any call is sent.
 
-use bytes::BytesMut;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::command;
-use crate::reply::{self, Reply};
+use crate::resp::{Frame, Input, Reply, command};
 use crate::{Error, Options};
+
+/// Bytes read at once on a connection for calls: a few hundred replies.
+pub(crate) const CALLS_READ: usize = 16 * 1024;
+/// Bytes read at once on a connection for messages.
+pub(crate) const MESSAGES_READ: usize = 64 * 1024;
 
 /// Where a connection goes and how it is greeted.
 #[derive(Clone, Debug)]
@@ -24,50 +26,51 @@ pub(crate) struct Target {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) socket: TcpStream,
-    pub(crate) input: BytesMut,
+    pub(crate) input: Input,
 }
 
 impl Link {
-    /// Connects and greets, within the connect time-out.
-    pub(crate) async fn open(target: &Target) -> Result<Link, Error> {
-        timeout(target.options.connect_timeout, Link::dial(target)).await.unwrap_or(Err(Error::Timeout))
+    /// Connects and greets, within the connect time-out. Reads so many bytes at once.
+    pub(crate) async fn open(target: &Target, read_size: usize) -> Result<Link, Error> {
+        let dial = Link::dial(target, read_size);
+        timeout(target.options.connect_timeout, dial).await.unwrap_or(Err(Error::Timeout))
     }
 
-    async fn dial(target: &Target) -> Result<Link, Error> {
+    async fn dial(target: &Target, read_size: usize) -> Result<Link, Error> {
         let socket = TcpStream::connect(&target.address).await?;
         // Calls are gathered before they are written, so waiting for more to send would only delay them.
         socket.set_nodelay(true)?;
-        let mut link = Link { socket, input: BytesMut::with_capacity(4096) };
+        let mut link = Link { socket, input: Input::new(read_size) };
         for command in greeting(&target.options) {
-            link.exchange(&command).await?;
+            link.ask(&command).await?;
         }
         Ok(link)
     }
 
-    async fn exchange(&mut self, command: &[u8]) -> Result<(), Error> {
-        self.socket.write_all(command).await?;
-        match self.reply().await? {
-            Reply::Error(text) => Err(Error::refused(&text)),
-            Reply::Simple(_) => Ok(()),
-            _ => Err(Error::protocol("a greeting is answered by a simple string")),
+    /// Sends one command and waits for its reply. A refusal is an error.
+    pub(crate) async fn ask(&mut self, command: &Frame) -> Result<Reply, Error> {
+        self.socket.write_all(&command.bytes).await?;
+        loop {
+            match self.input.decode()? {
+                Some(Reply::Error(text)) => return Err(Error::refused(&text)),
+                Some(reply) => return Ok(reply),
+                None => self.read().await?,
+            }
         }
     }
 
-    async fn reply(&mut self) -> Result<Reply, Error> {
-        loop {
-            if let Some(reply) = reply::decode(&mut self.input)? {
-                return Ok(reply);
-            }
-            if self.socket.read_buf(&mut self.input).await? == 0 {
-                return Err(Error::Disconnected);
-            }
+    /// Reads more.
+    pub(crate) async fn read(&mut self) -> Result<(), Error> {
+        match self.input.read(&mut self.socket).await? {
+            0 => Err(Error::Disconnected),
+            _ => Ok(()),
         }
     }
 }
 
 /// One command at a time rather than all at once: a refused token must not be followed by anything.
-fn greeting(options: &Options) -> Vec<Vec<u8>> {
+fn greeting(options: &Options) -> Vec<Frame> {
     let auth = options.auth_token.as_ref().map(|token| command::words(&[b"AUTH", token.as_bytes()]));
     let select = options.namespace.as_ref().map(|name| command::words(&[b"SELECT", name.as_bytes()]));
-    auth.into_iter().chain(select).chain([command::words(&[b"PING"])]).collect()
+    auth.into_iter().chain([command::words(&[b"HELLO", b"3"])]).chain(select).collect()
 }

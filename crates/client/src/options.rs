@@ -75,6 +75,12 @@ impl Options {
         Options { max_in_flight: max_in_flight.clamp(1, IN_FLIGHT_MAX), ..self }
     }
 
+    /// How long a connection may leave calls unanswered before it is given up. Twice the time of a call, so that a
+    /// caller hears of its own time-out and not of the connection that we then drop.
+    pub(crate) fn stall_timeout(&self) -> Duration {
+        self.request_timeout * 2
+    }
+
     /// Opens the connection to `address`, a `host:port`. The name is looked up again at every reconnect.
     ///
     /// Must be called within a Tokio runtime; the client lives as long as that runtime.

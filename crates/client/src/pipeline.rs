@@ -1,57 +1,19 @@
-//! The calls on one connection.
+//! The calls of clients on one connection.
 //!
 //! One task owns the socket. It takes every call that waits, writes them all at once, and hands each reply to
 //! the oldest call without one. Reading never waits for writing, so a server that stops reading until its
 //! replies are taken cannot lock up with us.
-//!
-//! Invariants: `in_flight` holds exactly the calls whose bytes have been put in `output` and whose reply has not
-//! been read, oldest first, at most `max_in_flight`; a call is put in `output` at most once in its life.
 
-use std::collections::VecDeque;
+use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::sync::mpsc;
+use tokio::time::{Sleep, sleep};
 
+use crate::call::Call;
 use crate::link::Link;
-use crate::reply::{self, Reply};
+use crate::wire::{Moved, Wire};
 use crate::{Error, Options};
-
-/// Room for this many bytes is made before each read: a few hundred replies.
-const READ_SIZE: usize = 16 * 1024;
-
-/// One call: the bytes to send, and who waits for the reply.
-#[derive(Debug)]
-pub(crate) struct Call {
-    pub(crate) frame: Vec<u8>,
-    pub(crate) caller: Caller,
-}
-
-/// Who waits for a reply.
-#[derive(Debug)]
-pub(crate) struct Caller(oneshot::Sender<Result<Reply, Error>>);
-
-impl Call {
-    /// A call, and where its answer will come.
-    pub(crate) fn new(frame: Vec<u8>) -> (Call, oneshot::Receiver<Result<Reply, Error>>) {
-        let (sender, answer) = oneshot::channel();
-        (Call { frame, caller: Caller(sender) }, answer)
-    }
-}
-
-impl Caller {
-    pub(crate) fn answer(self, answer: Result<Reply, Error>) {
-        // A caller that has given up is not there to be told.
-        self.0.send(answer).ok();
-    }
-
-    fn has_given_up(&self) -> bool {
-        self.0.is_closed()
-    }
-}
 
 /// Why a pipeline is over.
 #[derive(Debug)]
@@ -64,8 +26,7 @@ pub(crate) enum End {
 
 /// What one round of the loop has to do.
 enum Event {
-    Read(usize),
-    Written,
+    Moved(Moved),
     Called(usize),
     Checked,
 }
@@ -73,58 +34,41 @@ enum Event {
 /// One connection and the calls on it.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
-    reader: OwnedReadHalf,
-    writer: OwnedWriteHalf,
-    input: BytesMut,
-    output: BytesMut,
-    in_flight: VecDeque<Caller>,
-    max_in_flight: usize,
-    /// When a reply last came, or the first call in flight was made.
-    progress_at: Instant,
+    wire: Wire,
     stall_timeout: Duration,
 }
 
 impl Pipeline {
     pub(crate) fn new(link: Link, options: &Options) -> Pipeline {
-        let (reader, writer) = link.socket.into_split();
-        Pipeline {
-            reader,
-            writer,
-            input: link.input,
-            output: BytesMut::new(),
-            in_flight: VecDeque::new(),
-            max_in_flight: options.max_in_flight,
-            progress_at: Instant::now(),
-            // Twice, so that a caller hears of its own time-out and not of the connection that we then drop.
-            stall_timeout: options.request_timeout * 2,
-        }
+        Pipeline { wire: Wire::new(link, options.max_in_flight), stall_timeout: options.stall_timeout() }
     }
 
     /// Serves calls until the connection breaks or nobody can call any more. `waiting` are calls taken from the
-    /// inbox before, at most `max_in_flight`; it is left empty.
+    /// inbox before, at most `max_in_flight`; those that found no room stay there.
     pub(crate) async fn serve(mut self, inbox: &mut mpsc::Receiver<Call>, waiting: &mut Vec<Call>) -> End {
-        let end = self.exchange(inbox, waiting).await;
-        for caller in self.in_flight {
-            caller.answer(Err(Error::Disconnected));
-        }
+        let end = self.exchange(inbox, waiting).await.map_or(End::Broken, |()| End::ClientsGone);
+        self.wire.fail();
         end
     }
 
-    async fn exchange(&mut self, inbox: &mut mpsc::Receiver<Call>, waiting: &mut Vec<Call>) -> End {
+    /// An error is the end of the connection.
+    async fn exchange(
+        &mut self,
+        inbox: &mut mpsc::Receiver<Call>,
+        waiting: &mut Vec<Call>,
+    ) -> Result<(), Error> {
         let mut stall_check = std::pin::pin!(sleep(self.stall_timeout));
         loop {
-            self.accept(waiting);
-            let event = match self.next_event(inbox, waiting, stall_check.as_mut()).await {
-                Ok(event) => event,
-                Err(_) => return End::Broken,
-            };
-            match event {
-                Event::Read(0) => return End::Broken,
-                Event::Called(0) => return End::ClientsGone,
-                Event::Read(_) if self.deliver().is_err() => return End::Broken,
-                Event::Checked if self.progress_at.elapsed() >= self.stall_timeout => return End::Broken,
-                Event::Checked => stall_check.as_mut().reset(self.progress_at + self.stall_timeout),
-                Event::Read(_) | Event::Called(_) | Event::Written => {}
+            self.wire.accept(waiting);
+            match self.next_event(inbox, waiting, stall_check.as_mut()).await? {
+                Event::Moved(Moved::In(0)) => return Err(Error::Disconnected),
+                Event::Called(0) => return Ok(()),
+                Event::Moved(Moved::In(_)) => self.deliver()?,
+                Event::Checked if self.wire.progress_at.elapsed() >= self.stall_timeout => {
+                    return Err(Error::Timeout);
+                }
+                Event::Checked => stall_check.as_mut().reset(self.wire.progress_at + self.stall_timeout),
+                Event::Called(_) | Event::Moved(Moved::Out) => {}
             }
         }
     }
@@ -134,54 +78,29 @@ impl Pipeline {
         &mut self,
         inbox: &mut mpsc::Receiver<Call>,
         waiting: &mut Vec<Call>,
-        stall_check: std::pin::Pin<&mut Sleep>,
+        stall_check: Pin<&mut Sleep>,
     ) -> std::io::Result<Event> {
-        let room = self.max_in_flight - self.in_flight.len();
-        self.input.reserve(READ_SIZE);
+        let room = self.wire.room();
+        // Not while there is output: what comes in meanwhile goes out together.
+        let may_take = room > 0 && self.wire.is_sent() && waiting.is_empty();
+        let is_waiting = !self.wire.is_answered();
         tokio::select! {
-            // Reading first: a connection that the server has closed is found out before another call is put on it.
-            // It cannot crowd out the others, since replies only come to what was written.
+            // The connection first: it cannot crowd out the others, since replies only come to what was written.
             biased;
-            read = self.reader.read_buf(&mut self.input) => read.map(Event::Read),
-            written = self.writer.write_buf(&mut self.output), if self.output.has_remaining() => {
-                written.map(|_| Event::Written)
-            }
-            // Not while there is output: what comes in meanwhile goes out together.
-            called = inbox.recv_many(waiting, room), if room > 0 && self.output.is_empty() => {
-                Ok(Event::Called(called))
-            }
-            () = stall_check, if !self.in_flight.is_empty() => Ok(Event::Checked),
-        }
-    }
-
-    /// Puts calls in line for the wire.
-    fn accept(&mut self, waiting: &mut Vec<Call>) {
-        if self.in_flight.is_empty() {
-            self.progress_at = Instant::now();
-        }
-        for call in waiting.drain(..) {
-            // Nobody would hear the answer, and the call has not been counted: better not to send it.
-            if !call.caller.has_given_up() {
-                self.output.extend_from_slice(&call.frame);
-                self.in_flight.push_back(call.caller);
-            }
+            moved = self.wire.exchange() => moved.map(Event::Moved),
+            called = inbox.recv_many(waiting, room), if may_take => Ok(Event::Called(called)),
+            () = stall_check, if is_waiting => Ok(Event::Checked),
         }
     }
 
     /// Hands out the replies that have come in whole.
     fn deliver(&mut self) -> Result<(), Error> {
-        while let Some(reply) = reply::decode(&mut self.input).transpose() {
-            let caller =
-                self.in_flight.pop_front().ok_or(Error::protocol("a reply that nobody asked for"))?;
-            self.progress_at = Instant::now();
-            match reply {
-                Ok(Reply::Error(text)) => caller.answer(Err(Error::refused(&text))),
-                Ok(reply) => caller.answer(Ok(reply)),
-                Err(error) => {
-                    // Whose replies the rest would be cannot be known.
-                    caller.answer(Err(error.clone()));
-                    return Err(error);
-                }
+        while let Some(length) = self.wire.whole()? {
+            if self.wire.input.first(length).starts_with(b">") {
+                // Nobody has subscribed to anything here, so it is no reply and for no one.
+                self.wire.input.drop_first(length);
+            } else {
+                self.wire.answer(length)?;
             }
         }
         Ok(())

@@ -12,8 +12,9 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::Error;
-use crate::link::{Link, Target};
-use crate::pipeline::{Call, End, Pipeline};
+use crate::call::Call;
+use crate::link::{CALLS_READ, Link, Target};
+use crate::pipeline::{End, Pipeline};
 
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
@@ -41,12 +42,12 @@ async fn reopen(target: &Target, inbox: &mut mpsc::Receiver<Call>, waiting: &mut
         if inbox.recv_many(waiting, 1).await == 0 {
             return None;
         }
-        let error = match Link::open(target).await {
+        let error = match Link::open(target, CALLS_READ).await {
             Ok(link) => return Some(link),
             Err(error) => unsent(error),
         };
         for call in waiting.drain(..) {
-            call.caller.answer(Err(error.clone()));
+            call.fail(&error);
         }
         // The time-out is the pause, and its end is what we wait for.
         if timeout(backoff.pause(), refuse_all(inbox, &error)).await.is_ok() {
@@ -58,7 +59,7 @@ async fn reopen(target: &Target, inbox: &mut mpsc::Receiver<Call>, waiting: &mut
 /// Answers every call with `error`, until every client is gone.
 async fn refuse_all(inbox: &mut mpsc::Receiver<Call>, error: &Error) {
     while let Some(call) = inbox.recv().await {
-        call.caller.answer(Err(error.clone()));
+        call.fail(error);
     }
 }
 
@@ -77,12 +78,12 @@ pub(crate) fn unsent(error: Error) -> Error {
 
 /// Pauses that double, each shortened by up to a half at random so that clients spread out.
 #[derive(Debug, Default)]
-struct Backoff {
+pub(crate) struct Backoff {
     failures: u32,
 }
 
 impl Backoff {
-    fn pause(&mut self) -> Duration {
+    pub(crate) fn pause(&mut self) -> Duration {
         let full = PAUSE_MIN.saturating_mul(1 << self.failures.min(16)).min(PAUSE_MAX);
         self.failures = self.failures.saturating_add(1);
         // The standard library's hash seeds are random enough for this, and cost no dependency.

@@ -30,7 +30,7 @@ fn answer_all(mut stream: TcpStream, reply: &str) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(name) = read_command(&mut reader) {
         let reply = match name.as_str() {
-            "PING" => "+PONG\r\n",
+            "HELLO" => "%1\r\n$6\r\nserver\r\n$8\r\ntidegate\r\n",
             "SELECT" | "AUTH" => "+OK\r\n",
             _ => reply,
         };

@@ -19,7 +19,7 @@ pub fn binary(workspace: &Workspace) -> PathBuf {
     workspace.target_dir().join("release/tidegate")
 }
 
-/// A server on ports that are free, with no memory of its own; ended when dropped.
+/// A server on ports that are free, with an empty data directory; ended when dropped.
 pub struct RunningServer {
     child: Child,
     /// Where its RESP door is.
@@ -30,8 +30,12 @@ impl RunningServer {
     /// Starts it, and returns once it has said where its doors are.
     pub fn start(workspace: &Workspace) -> Result<Self> {
         let any_port = ["http", "resp", "msgpack"].map(|door| format!("--{door}=127.0.0.1:0"));
+        let data_dir = workspace.target_dir().join("example-data");
+        if data_dir.exists() {
+            std::fs::remove_dir_all(&data_dir).context("cannot empty the data directory")?;
+        }
         let mut command = Command::new(binary(workspace));
-        command.arg("serve").args(any_port).arg("--persistence-enabled=false");
+        command.arg("serve").args(any_port).arg("--data-dir").arg(data_dir);
         let mut child = command.stdout(Stdio::piped()).spawn().context("cannot start the server")?;
         let stdout = child.stdout.take().context("the server has no stdout")?;
         for line in BufReader::new(stdout).lines() {

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::plan::Plan;
 use super::round::Round;
 use super::stage::Stage;
+use super::targets;
 use super::workload::Workload;
-use super::{systems, targets};
 use crate::report;
+use crate::round::Pass;
 use crate::samples::Samples;
 use crate::workspace::Workspace;
 
@@ -38,21 +39,9 @@ pub fn run(options: Options) -> Result<()> {
     let mut samples = Samples::new("ask");
     for repeat in 0..plan.repeats {
         for workload in &chosen {
-            workload.run(&mut Round { plan: &plan, stage: &stage, repeat, samples: &mut samples });
+            let pass = Pass { repeat, repeats: plan.repeats };
+            workload.run(&mut Round { plan: &plan, stage: &stage, pass, samples: &mut samples });
         }
     }
-    let rows = samples.rows();
-    print!("{}", report::table(&rows));
-    print!("\n{}", report::targets(&targets::of(&chosen, &plan), &samples));
-    let file = workspace.bench_dir().join("ask.json");
-    report::write_json(&file, &rows)?;
-    println!("\nwrote {}", file.display());
-    match rows
-        .iter()
-        .filter(|row| row.gap.is_some() && row.series.system.starts_with(systems::TIDEGATE))
-        .count()
-    {
-        0 => Ok(()),
-        gaps => bail!("{gaps} rows of tidegate have no figures; the table says why"),
-    }
+    report::publish(&workspace, &samples, &targets::of(&chosen, &plan))
 }

@@ -27,7 +27,8 @@ impl Outcome {
         Ok(Figures { rss_bytes: Some(server.rss_bytes()? as f64), ..outcome.figures(cpu) })
     }
 
-    fn figures(&self, server_cpu: Duration) -> Figures {
+    /// The figures, when the server used that much CPU time meanwhile.
+    pub fn figures(&self, server_cpu: Duration) -> Figures {
         Figures {
             ops_per_s: Some(self.requests as f64 / self.elapsed.as_secs_f64()),
             cpu_us_per_op: Some(server_cpu.as_secs_f64() * 1e6 / self.requests as f64),

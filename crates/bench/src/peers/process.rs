@@ -14,8 +14,9 @@ use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
 use crate::cpu::CpuClock;
-use crate::rss;
 use crate::run_delay::RunDelay;
+use crate::workspace::Workspace;
+use crate::{cpu_family, rss};
 
 /// How long a server may take until it listens.
 pub const START_WITHIN: Duration = Duration::from_secs(10);
@@ -27,22 +28,29 @@ pub struct Process {
     name: &'static str,
     child: Child,
     cpu: CpuClock,
-    /// Its working folder, with its data and its log; removed at the end.
-    dir: TempDir,
+    /// Its working folder, with its data and its log; removed at the end. None once it was handed on.
+    dir: Option<TempDir>,
 }
 
 impl Process {
     /// Starts it in a new, empty folder; what it prints goes to a log there.
-    pub fn start(name: &'static str, mut command: Command) -> Result<Process> {
-        let dir = TempDir::with_prefix("tidegate-bench-").context("no temporary folder")?;
+    pub fn start(name: &'static str, command: Command) -> Result<Process> {
+        Process::start_in(folder()?, name, command)
+    }
+
+    /// The same in a folder that was prepared for it.
+    pub fn start_in(dir: TempDir, name: &'static str, mut command: Command) -> Result<Process> {
         let log = File::create(dir.path().join("log")).context("cannot create the server's log")?;
         command.stdout(log.try_clone().context("cannot share the server's log")?).stderr(log);
         Process::spawn(name, command, dir)
     }
 
-    /// The same, but hands over the lines that it prints to stdout.
-    pub fn start_printing(name: &'static str, mut command: Command) -> Result<(Process, Receiver<String>)> {
-        let dir = TempDir::with_prefix("tidegate-bench-").context("no temporary folder")?;
+    /// Starts it in that folder and hands over the lines that it prints to stdout.
+    pub fn start_printing(
+        dir: TempDir,
+        name: &'static str,
+        mut command: Command,
+    ) -> Result<(Process, Receiver<String>)> {
         let log = File::create(dir.path().join("log")).context("cannot create the server's log")?;
         command.stdout(Stdio::piped()).stderr(log);
         let mut process = Process::spawn(name, command, dir)?;
@@ -56,12 +64,17 @@ impl Process {
         unsafe { command.pre_exec(die_with_parent) };
         let child = command.spawn().with_context(|| format!("cannot start {name}"))?;
         let cpu = CpuClock::of(child.id())?;
-        Ok(Process { name, child, cpu, dir })
+        Ok(Process { name, child, cpu, dir: Some(dir) })
     }
 
     /// CPU time that it has used so far.
     pub fn cpu(&self) -> CpuClock {
         self.cpu
+    }
+
+    /// CPU time that it and its children have used so far.
+    pub fn family_cpu(&self) -> Result<Duration> {
+        cpu_family::read(self.child.id())
     }
 
     /// What it, and the thread that asks, had to wait for a core.
@@ -74,19 +87,35 @@ impl Process {
         rss::of(self.child.id())
     }
 
+    /// Ends it without warning, and leaves its folder.
+    pub fn kill(mut self) -> Result<TempDir> {
+        self.end().with_context(|| format!("cannot end {}", self.name))?;
+        self.dir.take().context("a process without a folder")
+    }
+
+    fn end(&mut self) -> std::io::Result<()> {
+        self.child.kill()?;
+        self.child.wait().map(drop)
+    }
+
     /// Waits until something answers on each of these addresses.
+    pub fn await_listening(&mut self, addresses: &[SocketAddr]) -> Result<()> {
+        self.await_listening_within(START_WITHIN, addresses)
+    }
+
+    /// The same, for a server that takes its time.
     #[expect(
         clippy::disallowed_methods,
         reason = "a server that is not ours signals nothing when it listens"
     )]
-    pub fn await_listening(&mut self, addresses: &[SocketAddr]) -> Result<()> {
+    pub fn await_listening_within(&mut self, within: Duration, addresses: &[SocketAddr]) -> Result<()> {
         let start = Instant::now();
         for address in addresses {
             while TcpStream::connect(address).is_err() {
                 if let Some(status) = self.child.try_wait().context("cannot look at a child process")? {
                     return Err(self.failure(&format!("ended with {status}")));
                 }
-                if start.elapsed() > START_WITHIN {
+                if start.elapsed() > within {
                     return Err(self.failure(&format!("does not listen on {address}")));
                 }
                 std::thread::sleep(Duration::from_millis(5));
@@ -101,17 +130,28 @@ impl Process {
     }
 
     fn log(&self) -> String {
-        let log = std::fs::read(self.dir.path().join("log")).unwrap_or_default();
+        let log = self.dir.as_ref().map(|dir| dir.path().join("log"));
+        let log = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
         String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_SHOWN)..]).trim().to_string()
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        if let Err(error) = self.child.kill().and_then(|()| self.child.wait()) {
+        // Without a folder it was ended before.
+        if self.dir.is_some()
+            && let Err(error) = self.end()
+        {
             eprintln!("cannot end {}: {error}", self.name);
         }
     }
+}
+
+/// A new, empty folder on the disk of the checkout: a temporary folder is often in memory, where a sync costs nothing.
+pub fn folder() -> Result<TempDir> {
+    let all = Workspace::locate()?.bench_dir().join("run");
+    std::fs::create_dir_all(&all).with_context(|| format!("cannot create {}", all.display()))?;
+    TempDir::with_prefix_in("server-", all).context("no temporary folder")
 }
 
 /// An address that nothing listens on at the moment, for servers that cannot choose one themselves.
@@ -153,6 +193,17 @@ mod tests {
         cpu.read().unwrap();
         drop(process);
         assert!(cpu.read().is_err());
+    }
+
+    #[test]
+    fn a_killed_process_leaves_its_folder() {
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        let process = Process::start("sleep", command).unwrap();
+        let cpu = process.cpu();
+        let dir = process.kill().unwrap();
+        assert!(cpu.read().is_err());
+        assert!(dir.path().join("log").is_file());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `redis-server` from Debian's packages, without persistence.
+//! `redis-server` from Debian's packages, without persistence or with its log of commands.
 
 use std::net::SocketAddr;
 use std::process::Command;
@@ -22,13 +22,35 @@ pub struct Redis {
     pub address: SocketAddr,
 }
 
+/// When Redis syncs its log to disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// Before it answers.
+    Always,
+    /// Once a second.
+    EverySecond,
+}
+
 impl Redis {
-    /// Installs it if it is missing, and starts it.
+    /// Installs it if it is missing, and starts it without persistence.
     pub fn start() -> Result<Redis> {
+        Redis::start_with(&["--appendonly", "no"])
+    }
+
+    /// The same with its log of commands.
+    pub fn start_durable(fsync: Fsync) -> Result<Redis> {
+        let fsync = match fsync {
+            Fsync::Always => "always",
+            Fsync::EverySecond => "everysec",
+        };
+        Redis::start_with(&["--appendonly", "yes", "--appendfsync", fsync])
+    }
+
+    fn start_with(options: &[&str]) -> Result<Redis> {
         let mut server = Command::new(SERVER.ensure()?);
         let address = free_address()?;
         server.args(["--bind", "127.0.0.1", "--port", &address.port().to_string()]);
-        server.args(["--save", "", "--appendonly", "no"]);
+        server.args(["--save", ""]).args(options);
         let mut process = Process::start("redis-server", server)?;
         process.await_listening(&[address])?;
         Ok(Redis { process, address })

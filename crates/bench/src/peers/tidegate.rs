@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
+use tempfile::TempDir;
 
-use super::process::{Process, START_WITHIN};
+use super::process::{Process, START_WITHIN, folder};
 
 /// A running Tidegate.
 pub struct Tidegate {
@@ -30,13 +31,18 @@ pub struct Doors {
 impl Tidegate {
     /// Starts that binary with further options for `serve`.
     pub fn start(binary: &Path, options: &[&str]) -> Result<Tidegate> {
+        Tidegate::start_in(folder()?, binary, options)
+    }
+
+    /// The same in the folder of one that has ended, with the data that it left.
+    pub fn start_in(dir: TempDir, binary: &Path, options: &[&str]) -> Result<Tidegate> {
         let mut server = Command::new(binary);
         server.arg("serve");
         for door in ["--http", "--resp", "--msgpack"] {
             server.args([door, "127.0.0.1:0"]);
         }
         server.args(["--data-dir", "data"]).args(options);
-        let (mut process, printed) = Process::start_printing("tidegate", server)?;
+        let (mut process, printed) = Process::start_printing(dir, "tidegate", server)?;
         let lines = std::iter::from_fn(|| printed.recv_timeout(START_WITHIN).ok());
         let doors = read_doors(lines).ok_or_else(|| process.failure("did not say where its doors are"))?;
         process.await_listening(&[doors.http, doors.resp, doors.msgpack])?;

@@ -1,6 +1,6 @@
 //! The bytes of answers, read without keeping any of them.
 
-use crate::reply::{Cursor, Stop};
+use crate::resp::{Cursor, Stop};
 
 /// What one request came to.
 #[derive(Debug, PartialEq, Eq)]

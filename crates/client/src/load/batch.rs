@@ -4,7 +4,7 @@
 
 use super::Plan;
 use crate::Request;
-use crate::command::{self, Verb};
+use crate::resp::command::{self, Verb};
 
 /// The first key. The digits are replaced.
 const KEY: &[u8] = b"key:000000000000";
@@ -24,7 +24,7 @@ pub(super) struct Batch {
 impl Batch {
     /// `seed` makes the keys of one connection differ from those of another, and the same from run to run.
     pub(super) fn new(plan: &Plan, seed: u64) -> Batch {
-        let command = command::ask(Verb::Throttle, &Request::new(KEY, plan.limit));
+        let command = command::ask(Verb::Throttle, &Request::new(KEY, plan.limit)).bytes;
         let key_at =
             command.windows(KEY.len()).position(|window| window == KEY).expect("the command holds its key");
         Batch {
@@ -78,7 +78,8 @@ mod tests {
         let plan = Plan { keys: 5, pipeline: 3, ..Plan::default() };
         let mut batch = Batch::new(&plan, 1);
         let possible: Vec<Vec<u8>> = (0..5)
-            .map(|key| command::ask(Verb::Throttle, &Request::new(format!("key:{key:012}"), plan.limit)))
+            .map(|key| format!("key:{key:012}"))
+            .map(|key| command::ask(Verb::Throttle, &Request::new(key, plan.limit)).bytes.to_vec())
             .collect();
         let mut seen = std::collections::HashSet::new();
         for count in [1, 3, 2, 3, 3, 3, 3, 3, 3, 3] {

@@ -9,7 +9,7 @@ use super::pace::Budget;
 use super::worker::{Shared, drive};
 use super::{Invalid, Plan, Report};
 use crate::Error;
-use crate::link::{Link, Target};
+use crate::link::{CALLS_READ, Link, Target};
 use crate::redial::unsent;
 
 /// A load generator, ready to run.
@@ -77,7 +77,7 @@ async fn open(plan: &Plan) -> Result<Vec<Link>, Error> {
     let target = Target { address: plan.address.clone(), options: plan.options.clone() };
     let mut links = Vec::with_capacity(plan.connections);
     for _ in 0..plan.connections {
-        links.push(Link::open(&target).await.map_err(unsent)?);
+        links.push(Link::open(&target, CALLS_READ).await.map_err(unsent)?);
     }
     Ok(links)
 }

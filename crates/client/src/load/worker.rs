@@ -13,7 +13,7 @@ use super::pace::{Budget, Schedule};
 use super::{Plan, Progress};
 use crate::Error;
 use crate::link::Link;
-use crate::reply::Stop;
+use crate::resp::Stop;
 
 /// Room for this many bytes is made before each read.
 const READ_SIZE: usize = 16 * 1024;
@@ -32,7 +32,7 @@ pub(super) async fn drive(link: Link, index: usize, shared: Arc<Shared>) -> Resu
     let Shared { plan, budget, progress, start } = &*shared;
     let Link { mut socket, input } = link;
     let (reader, mut writer) = socket.split();
-    let mut answers = Answers { reader, input, progress };
+    let mut answers = Answers { reader, input: input.into_bytes(), progress };
     let mut batch = Batch::new(plan, index as u64);
     let mut schedule = Schedule::new(plan, index, *start);
     loop {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tidegate_client::{Client, Error, Limit, Options, Request, Retry};
 
-use crate::scripted_server::{PATIENT, Server, assert_refused, within};
+use crate::scripted_server::{PATIENT, Server, WELCOME, assert_refused, within};
 
 fn patient() -> Options {
     Client::options().request_timeout(PATIENT)
@@ -107,8 +107,8 @@ async fn the_greeting_shows_the_token_then_chooses_the_namespace() {
         let mut peer = server.accept().await;
         for (command, reply) in [
             (&["AUTH", "s3cret"][..], "+OK\r\n"),
+            (&["HELLO", "3"], WELCOME),
             (&["SELECT", "staging"], "+OK\r\n"),
-            (&["PING"], "+PONG\r\n"),
         ] {
             peer.expect(command).await;
             peer.reply(reply).await;

@@ -139,6 +139,19 @@ async fn a_call_that_is_given_up_before_it_is_written_is_never_written() {
 }
 
 #[tokio::test]
+async fn a_push_is_not_taken_for_a_reply() {
+    let server = Server::listen().await;
+    let (client, mut peer) = server.meet(Client::options().request_timeout(PATIENT)).await;
+    let script = async {
+        peer.command().await;
+        peer.reply(&format!(">2\r\n+news\r\n:1\r\n{}", decision(5))).await;
+    };
+    let (answer, ()) =
+        within(async { tokio::join!(client.throttle("k", LIMIT).into_future(), script) }).await;
+    assert_eq!(answer.unwrap().remaining, 5);
+}
+
+#[tokio::test]
 async fn the_connection_closes_with_the_last_clone() {
     let server = Server::listen().await;
     let (client, mut peer) = server.meet(Client::options()).await;

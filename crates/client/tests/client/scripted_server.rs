@@ -10,6 +10,9 @@ use tokio::net::{TcpListener, TcpStream};
 /// Longer than any test takes: a test that hangs fails on its own, and one that passes never waits for this.
 pub const PATIENT: Duration = Duration::from_secs(30);
 
+/// The answer to `HELLO 3`.
+pub const WELCOME: &str = "%2\r\n$6\r\nserver\r\n$8\r\ntidegate\r\n$5\r\nproto\r\n:3\r\n";
+
 pub struct Server {
     listener: TcpListener,
 }
@@ -34,11 +37,11 @@ impl Server {
         Peer { stream: BufReader::new(stream) }
     }
 
-    /// A connection that was greeted by a ping, as a client without options does.
+    /// A connection that was greeted, as a client without options does.
     pub async fn greet(&self) -> Peer {
         let mut peer = self.accept().await;
-        peer.expect(&["PING"]).await;
-        peer.reply("+PONG\r\n").await;
+        peer.expect(&["HELLO", "3"]).await;
+        peer.reply(WELCOME).await;
         peer
     }
 

@@ -1,14 +1,16 @@
 //! What the doors open on to: the state behind every request, and who may ask for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use tidegate_core::Limit;
 use tidegate_limiter::keys::random_secret;
 use tidegate_limiter::{Clock, Keys, KeysOptions, WhenFull};
 
 use super::batch::Batch;
-use super::metrics::{self, Metrics, Transport};
-use super::namespace::{self, Namespace};
+use super::metrics::{self, Metrics, QueuePage, Transport};
+use super::namespace::{self, Namespace, NamespaceName};
+use super::queue::Queues;
 use super::refusal::Refusal;
 use crate::config::{self, Config};
 
@@ -21,6 +23,8 @@ pub struct Api {
     pub(super) default_limit: Option<Limit>,
     pub(super) max_key_bytes: usize,
     pub(super) default_namespace: Namespace,
+    default_name: NamespaceName,
+    queues: OnceLock<Arc<Queues>>,
     draining: AtomicBool,
 }
 
@@ -36,6 +40,8 @@ impl Api {
             auth_token: config.auth_token.expose().unwrap_or_default().as_bytes().to_vec(),
             default_limit: config.limits.default_limit(),
             max_key_bytes: config.keys.max_key_bytes,
+            default_name: NamespaceName::default_name(),
+            queues: OnceLock::new(),
             draining: AtomicBool::new(false),
         }
     }
@@ -61,6 +67,21 @@ impl Api {
         Ok(Namespace::new(self.keys.namespace(name)))
     }
 
+    /// The name of the namespace of a request that names none.
+    pub fn default_namespace_name(&self) -> &NamespaceName {
+        &self.default_name
+    }
+
+    /// Opens the Queue door. Once: a second call changes nothing.
+    pub fn open_queues(&self, queues: Arc<Queues>) {
+        self.queues.set(queues).ok();
+    }
+
+    /// The queues, if this server keeps any.
+    pub fn queues(&self) -> Result<&Arc<Queues>, Refusal> {
+        self.queues.get().ok_or_else(Refusal::queues_off)
+    }
+
     /// Whether callers have to present a token.
     pub fn wants_token(&self) -> bool {
         !self.auth_token.is_empty()
@@ -76,23 +97,34 @@ impl Api {
         }
     }
 
-    /// Whether the server can decide: asks the table itself, every shard of it.
+    /// Whether the server can decide: asks the table itself, every shard of it, and the queue engine.
     pub fn ready(&self) -> Result<(), Refusal> {
         if self.draining.load(Ordering::Relaxed) {
             return Err(Refusal::shutting_down());
         }
         self.keys.stats();
-        Ok(())
+        self.queues.get().map_or(Ok(()), |queues| queues.ready())
     }
 
     /// Says from now on that the server is not ready: it is about to stop.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        if let Some(queues) = self.queues.get() {
+            queues.drain();
+        }
     }
 
     /// All metrics, as Prometheus reads them.
-    pub fn metrics_text(&self) -> String {
-        metrics::render(&self.metrics, self.keys.stats())
+    pub async fn metrics_text(&self) -> String {
+        let Some(queues) = self.queues.get() else {
+            return metrics::render(&self.metrics, self.keys.stats(), None);
+        };
+        let page = QueuePage {
+            metrics: queues.metrics(),
+            hooks: queues.hooks().metrics(),
+            queues: queues.reports().await,
+        };
+        metrics::render(&self.metrics, self.keys.stats(), Some(&page))
     }
 
     /// The counters, for what is not a request: connections, flushes.

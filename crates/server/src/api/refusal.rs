@@ -1,7 +1,9 @@
 //! Refusals: what a caller did wrong, or what stands in its way, and what to do about it.
 //!
 //! One closed set of codes, each with its HTTP status and gRPC code. Every text that a caller gets to read
-//! when it is refused is in this file.
+//! when it is refused is in this file, and in [`queue`] for what only the Queue door refuses.
+
+mod queue;
 
 use std::borrow::Cow;
 
@@ -40,6 +42,44 @@ pub enum Code {
     ShuttingDown,
     /// The request took too long to arrive.
     Timeout,
+    /// This server keeps no queues.
+    QueuesOff,
+    /// There is no queue of this name.
+    QueueNotFound,
+    /// There is a queue of this name already.
+    QueueExists,
+    /// The name of the queue is no name.
+    InvalidName,
+    /// The settings of the queue cannot be.
+    InvalidSettings,
+    /// A part of the message is out of its bounds.
+    InvalidMessage,
+    /// The message is larger than allowed.
+    PayloadTooLarge,
+    /// The receipt cannot be read.
+    InvalidReceipt,
+    /// There is no such message in flight.
+    MessageNotFound,
+    /// The lease that the receipt stands for has ended.
+    StaleReceipt,
+    /// There is no such subscription.
+    ConsumerNotFound,
+    /// The queue holds as much as it may.
+    QueueFull,
+    /// A charge asks for more than its limit ever holds.
+    NeverPasses,
+    /// The queue holds no dead letters.
+    NotADeadLetterQueue,
+    /// The queue that dead letters came from is gone.
+    OriginGone,
+    /// The throttle key has no limit.
+    LimitNotFound,
+    /// The setting has no value.
+    SettingNotFound,
+    /// The disk takes no more writes.
+    StorageFull,
+    /// The disk does not answer, or does not give a message back.
+    StorageFault,
 }
 
 impl Code {
@@ -63,6 +103,25 @@ impl Code {
             Code::TooManyConnections => ("too_many_connections", 503, UNAVAILABLE),
             Code::ShuttingDown => ("shutting_down", 503, UNAVAILABLE),
             Code::Timeout => ("timeout", 408, DEADLINE_EXCEEDED),
+            Code::QueuesOff => ("queues_off", 501, UNIMPLEMENTED),
+            Code::QueueNotFound => ("queue_not_found", 404, NOT_FOUND),
+            Code::QueueExists => ("queue_exists", 409, ALREADY_EXISTS),
+            Code::InvalidName => ("invalid_name", 400, INVALID_ARGUMENT),
+            Code::InvalidSettings => ("invalid_settings", 400, INVALID_ARGUMENT),
+            Code::InvalidMessage => ("invalid_message", 400, INVALID_ARGUMENT),
+            Code::PayloadTooLarge => ("payload_too_large", 413, RESOURCE_EXHAUSTED),
+            Code::InvalidReceipt => ("invalid_receipt", 400, INVALID_ARGUMENT),
+            Code::MessageNotFound => ("message_not_found", 404, NOT_FOUND),
+            Code::StaleReceipt => ("stale_receipt", 409, FAILED_PRECONDITION),
+            Code::ConsumerNotFound => ("consumer_not_found", 404, NOT_FOUND),
+            Code::QueueFull => ("queue_full", 429, RESOURCE_EXHAUSTED),
+            Code::NeverPasses => ("never_passes", 400, INVALID_ARGUMENT),
+            Code::NotADeadLetterQueue => ("not_a_dead_letter_queue", 409, FAILED_PRECONDITION),
+            Code::OriginGone => ("origin_gone", 409, FAILED_PRECONDITION),
+            Code::LimitNotFound => ("limit_not_found", 404, NOT_FOUND),
+            Code::SettingNotFound => ("setting_not_found", 404, NOT_FOUND),
+            Code::StorageFull => ("storage_full", 507, UNAVAILABLE),
+            Code::StorageFault => ("storage_fault", 503, UNAVAILABLE),
         }
     }
 
@@ -82,7 +141,7 @@ impl Code {
     }
 
     /// Every code there is.
-    pub const ALL: [Code; 16] = [
+    pub const ALL: [Code; 35] = [
         Code::KeyTooLong,
         Code::InvalidLimit,
         Code::InvalidQuantity,
@@ -99,6 +158,25 @@ impl Code {
         Code::TooManyConnections,
         Code::ShuttingDown,
         Code::Timeout,
+        Code::QueuesOff,
+        Code::QueueNotFound,
+        Code::QueueExists,
+        Code::InvalidName,
+        Code::InvalidSettings,
+        Code::InvalidMessage,
+        Code::PayloadTooLarge,
+        Code::InvalidReceipt,
+        Code::MessageNotFound,
+        Code::StaleReceipt,
+        Code::ConsumerNotFound,
+        Code::QueueFull,
+        Code::NeverPasses,
+        Code::NotADeadLetterQueue,
+        Code::OriginGone,
+        Code::LimitNotFound,
+        Code::SettingNotFound,
+        Code::StorageFull,
+        Code::StorageFault,
     ];
 }
 
@@ -106,7 +184,10 @@ impl Code {
 mod grpc {
     pub const INVALID_ARGUMENT: i32 = 3;
     pub const DEADLINE_EXCEEDED: i32 = 4;
+    pub const NOT_FOUND: i32 = 5;
+    pub const ALREADY_EXISTS: i32 = 6;
     pub const RESOURCE_EXHAUSTED: i32 = 8;
+    pub const FAILED_PRECONDITION: i32 = 9;
     pub const UNIMPLEMENTED: i32 = 12;
     pub const UNAVAILABLE: i32 = 14;
     pub const UNAUTHENTICATED: i32 = 16;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use super::ask_door;
+use super::{ask_door, hooks, input};
 use crate::{config, serve};
 
 /// Why a subcommand failed.
@@ -16,6 +16,10 @@ pub enum Failure {
     Serve(serve::Error),
     /// A running server gave no answer.
     Ask(ask_door::Error),
+    /// A file or stdin could not be read.
+    Input(input::Error),
+    /// A script could not be tried.
+    Hooks(hooks::Error),
     /// Nothing can be written to stdout.
     Output(io::Error),
 }
@@ -25,7 +29,7 @@ impl Failure {
     /// failure while running.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::Config(_) | Failure::Ask(_) => ExitCode::from(2),
+            Failure::Config(_) | Failure::Ask(_) | Failure::Input(_) | Failure::Hooks(_) => ExitCode::from(2),
             Failure::Serve(_) | Failure::Output(_) => ExitCode::FAILURE,
         }
     }
@@ -37,6 +41,8 @@ impl fmt::Display for Failure {
             Failure::Config(error) => error.fmt(f),
             Failure::Serve(error) => write!(f, "error: {error}\nhint: {}", error.hint()),
             Failure::Ask(error) => error.fmt(f),
+            Failure::Input(error) => error.fmt(f),
+            Failure::Hooks(error) => error.fmt(f),
             Failure::Output(error) => {
                 write!(f, "error: cannot write to stdout: {error}\nhint: check where the output goes to")
             }

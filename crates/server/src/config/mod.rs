@@ -40,6 +40,8 @@ pub mod value;
 pub use address::Address;
 pub use error::{Error, Problem};
 pub use load::{Loaded, Sources, load};
-pub use options::{Config, Framed, Http, Keys, Limits, LogFormat, LogLevel, Metrics, Persistence, WhenFull};
+pub use options::{
+    Config, Framed, Http, Keys, Limits, LogFormat, LogLevel, Metrics, Persistence, Queue, WhenFull,
+};
 pub use secret::Secret;
 pub use source::Source;

@@ -29,6 +29,8 @@ choices! {
 const MOST_CONNECTIONS: u64 = 1_000_000;
 /// The largest buffer, frame or body that is taken from one client.
 const MOST_BYTES: u64 = 1 << 30;
+/// The largest payload of a message.
+const MOST_MESSAGE_BYTES: u64 = 64 << 20;
 /// The longest time-out: a day.
 const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 
@@ -54,13 +56,15 @@ options! {
         /// The HTTP and gRPC door, both on one port.
         http: Http = Http::default();
         /// The RESP door, for any Redis client.
-        resp: Framed = Framed::on_port(6380);
+        resp: Framed = Framed { max_frame_bytes: 2_097_152, ..Framed::on_port(6380) };
         /// The MessagePack door, length-prefixed frames over TCP.
         msgpack: Framed = Framed::on_port(9090);
         /// The table of inline keys.
         keys: Keys = Keys::default();
         /// What survives a restart.
         persistence: Persistence = Persistence::default();
+        /// Queues: what is kept in them, and what may be asked of them at once.
+        queue: Queue = Queue::default();
         /// The limit for calls that bring none. Set all three or none of them.
         limits: Limits = Limits::default();
         /// What `GET /metrics` shows.
@@ -82,7 +86,7 @@ options! {
         /// How long the head of a request may take to arrive once it has begun, in milliseconds.
         handshake_timeout_ms: u64 = 10_000, 1..=MOST_MS;
         /// The largest request body, in bytes; a larger one is refused with `body_too_large`.
-        max_body_bytes: usize = 1_048_576, 1..=MOST_BYTES;
+        max_body_bytes: usize = 2_097_152, 1..=MOST_BYTES;
         /// The most requests in one batch; a larger one is refused with `batch_too_large`.
         max_batch: usize = 1_000, 1..=1_000_000;
         /// Concurrent HTTP/2 streams on one connection.
@@ -140,6 +144,35 @@ options! {
         enabled: bool = true;
         /// How often changed keys are written, in milliseconds: the most that a crash can forget.
         flush_interval_ms: u64 = 200, 1..=MOST_MS;
+    }
+}
+
+options! {
+    /// Queues.
+    pub struct Queue {
+        /// Whether this server keeps queues. They are kept in `data_dir`, so `persistence.enabled` has to be true too.
+        enabled: bool = true;
+        /// How often a queue with `durability = "interval"` is written and synced, in milliseconds: the most that a
+        /// crash can forget of it. The levels of named limits are written as often.
+        flush_interval_ms: u64 = 200, 1..=MOST_MS;
+        /// The size of one file of the journal, in bytes. Disk use stays within twice the live data plus two of them.
+        segment_bytes: u32 = 67_108_864, 1_048_576..=1 << 30;
+        /// The largest payload of a message, in bytes; a larger one is refused with `payload_too_large`.
+        max_message_bytes: usize = 1_048_576, 1..=MOST_MESSAGE_BYTES;
+        /// The most operations of one request: messages to enqueue, receipts to ack.
+        max_batch: usize = 1_000, 1..=100_000;
+        /// The most messages of one receive; who asks for more gets that many.
+        max_receive: u32 = 1_000, 1..=100_000;
+        /// The longest that a receive waits for messages, in milliseconds; who asks for more waits that long.
+        max_wait_ms: u64 = 60_000, 0..=MOST_MS;
+        /// Threads that run the Lua hooks of queues.
+        hook_threads: usize = 2, 1..=64;
+        /// How long one run of a hook may take, in milliseconds.
+        hook_timeout_ms: u64 = 10, 1..=10_000;
+        /// Lua instructions of one run of a hook.
+        hook_instructions: u64 = 100_000, 1_000..=1_000_000_000;
+        /// Memory that the hooks of one queue may use, in bytes.
+        hook_memory_bytes: usize = 1_048_576, 65_536..=MOST_BYTES;
     }
 }
 

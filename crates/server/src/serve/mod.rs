@@ -5,6 +5,7 @@
 //! | [`doors`] | binds, accepts, counts and turns away |
 //! | [`loops`] | a few threads, each with its own connections |
 //! | [`persist`] | writes changed keys to disk, and brings them back |
+//! | [`queue`] | the queue engine, from its journal to its last flush |
 //! | [`banner`] | what is printed at start |
 //! | [`run`](mod@run) | all of it, in order |
 //! | [`descriptors`] | as many open files as the system lets us have |
@@ -14,6 +15,8 @@ mod descriptors;
 mod doors;
 mod loops;
 mod persist;
+mod queue;
 mod run;
 
+pub use queue::QueueEngine;
 pub use run::{Error, run};

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tidegate_core::Tat;
+use tidegate_core::{Nanos, Tat};
 use tidegate_limiter::keys::random_secret;
 use tidegate_limiter::{Clock, KeyHash};
 use tidegate_store::DataDir;
@@ -32,21 +32,25 @@ pub struct Persister {
     running: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
-/// Brings back what an earlier run left, and starts to write.
-pub fn restore(config: &Arc<Config>) -> Result<(Arc<Api>, Persister), Error> {
-    if !config.persistence.enabled {
+/// Brings back what an earlier run left in `dir`, and starts to write; without one, nothing is. Time goes on from
+/// `newest` at least.
+pub fn restore(
+    config: &Arc<Config>,
+    dir: Option<&DataDir>,
+    newest: Nanos,
+) -> Result<(Arc<Api>, Persister), Error> {
+    let Some(dir) = dir else {
         return Ok((Arc::new(Api::fresh(config)), Persister { running: None }));
-    }
+    };
     let started = Instant::now();
-    let dir = DataDir::open(&config.data_dir)?;
-    let recovery = Recovery::start(&dir, random_secret(), Options::default())?;
+    let recovery = Recovery::start(dir, random_secret(), Options::default())?;
     let keys = empty_keys(config, recovery.hash_key());
     // The wall may be behind what was written; then a few keys too many come back, and are swept.
     let now = Clock::new().now();
     let (store, recovered) = recovery.replay(|records| {
         records.iter().for_each(|record| keys.restore(KeyHash(record.hash), record.tat, now));
     })?;
-    let api = Arc::new(Api::new(config, keys, Clock::not_before(recovered.newest_now_ns)));
+    let api = Arc::new(Api::new(config, keys, Clock::not_before(recovered.newest_now_ns.max(newest))));
     report(&api, &recovered.report, started.elapsed());
 
     let (stop, stopped) = channel();

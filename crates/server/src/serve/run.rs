@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidegate_store::DataDir;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use crate::config::{Address, Config};
 
 use super::doors::Doors;
 use super::loops::Loops;
-use super::{banner, descriptors, persist};
+use super::{banner, descriptors, persist, queue};
 
 /// Why the server could not start, or ended badly.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +68,12 @@ pub fn run(config: Config) -> Result<(), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(Error::system("start the runtime"))?;
     let doors = runtime.block_on(Doors::bind(&config))?;
-    let (api, persister) = persist::restore(&config)?;
+    let dir = config.persistence.enabled.then(|| DataDir::open(&config.data_dir)).transpose()?;
+    let queues = dir.as_ref().filter(|_| config.queue.enabled);
+    let queues = queues.map(|dir| queue::open(&config.queue, dir)).transpose()?;
+    let newest = queues.as_ref().map_or(0, queue::Opened::newest);
+    let (api, persister) = persist::restore(&config, dir.as_ref(), newest)?;
+    let queues = queues.map(|queues| queues.start(&config.queue, &api)).transpose()?;
     descriptors::raise(&config);
 
     let (stop, stopped) = watch::channel(false);
@@ -84,6 +90,9 @@ pub fn run(config: Config) -> Result<(), Error> {
     // The listeners are closed by now: nobody new gets in.
     drain(&api, &stop, loops, &config);
     drop(runtime);
+    if let Some(queues) = queues {
+        queues.stop();
+    }
     persister.stop();
     tracing::info!("stopped");
     Ok(())

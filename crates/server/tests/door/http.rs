@@ -1,4 +1,5 @@
-//! An HTTP and gRPC door on a free port, on a thread of its own, over an api that remembers nothing.
+//! An HTTP and gRPC door on a free port, on a thread of its own, over an api that remembers nothing, unless it is told
+//! to: then it has queues.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -7,6 +8,7 @@ use std::thread::JoinHandle;
 
 use tidegate::api::Api;
 use tidegate::config::Config;
+use tidegate::serve::QueueEngine;
 use tidegate::transport::http::{self, HttpDoor};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -67,7 +69,10 @@ impl Drop for Door {
 
 async fn serve(listener: std::net::TcpListener, config: Config, mut stopped: watch::Receiver<bool>) {
     let listener = TcpListener::from_std(listener).unwrap();
-    let door = Rc::new(HttpDoor::new(Arc::new(Api::fresh(&config)), &config.http));
+    let api = Arc::new(Api::fresh(&config));
+    let engine =
+        config.persistence.enabled.then(|| QueueEngine::start(&config, &config.data_dir, &api).unwrap());
+    let door = Rc::new(HttpDoor::new(api.clone(), &config.http));
     let mut connections = JoinSet::new();
     loop {
         let stream = tokio::select! {
@@ -78,5 +83,7 @@ async fn serve(listener: std::net::TcpListener, config: Config, mut stopped: wat
         connections.spawn_local(async move { http::serve(stream, &door, shutdown).await });
     }
     drop(listener);
+    api.drain();
     connections.join_all().await;
+    engine.into_iter().for_each(QueueEngine::stop);
 }

@@ -9,7 +9,19 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tidegate-limiter", &["tidegate-core"]),
     ("tidegate-store", &["tidegate-core"]),
     ("tidegate-client", &[]),
-    ("tidegate", &["tidegate-core", "tidegate-limiter", "tidegate-store", "tidegate-client"]),
+    ("tidegate-hooks", &["tidegate-core"]),
+    ("tidegate-engine", &["tidegate-core", "tidegate-limiter", "tidegate-store"]),
+    (
+        "tidegate",
+        &[
+            "tidegate-core",
+            "tidegate-limiter",
+            "tidegate-store",
+            "tidegate-engine",
+            "tidegate-client",
+            "tidegate-hooks",
+        ],
+    ),
     ("tidegate-bench", &["tidegate-core", "tidegate-limiter", "tidegate-client"]),
     ("xtask", &[]),
 ];

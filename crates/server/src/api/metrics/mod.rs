@@ -5,9 +5,14 @@
 mod counters;
 mod denied;
 mod histogram;
+mod page;
+mod queue;
 mod render;
+mod render_queue;
 
 pub use counters::{Counter, Metrics, Outcomes, PersistenceMetrics, Transport, TransportMetrics};
 pub use denied::Denied;
 pub use histogram::Histogram;
+pub use queue::{QueueMetrics, QueueOperation};
 pub use render::render;
+pub use render_queue::QueuePage;

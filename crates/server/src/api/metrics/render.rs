@@ -1,19 +1,22 @@
 //! Prometheus text, version 0.0.4. Every metric is named and explained here, once.
 
-use std::fmt::{Display, Write};
-
 use tidegate_limiter::Stats;
 
+use super::page::Page;
+use super::render_queue::{self, QueuePage};
 use super::{Metrics, Transport, TransportMetrics};
 
 /// All metrics.
-pub fn render(metrics: &Metrics, keys: Stats) -> String {
-    let mut page = Page { text: String::with_capacity(8 * 1024), family: "" };
+pub fn render(metrics: &Metrics, keys: Stats, queues: Option<&QueuePage<'_>>) -> String {
+    let mut page = Page::default();
     requests(&mut page, metrics);
     connections(&mut page, metrics);
     table(&mut page, keys);
     top_denied(&mut page, metrics);
     persistence(&mut page, metrics);
+    if let Some(queues) = queues {
+        render_queue::render(&mut page, queues);
+    }
     process(&mut page, metrics);
     page.text
 }
@@ -30,14 +33,7 @@ fn requests(page: &mut Page, metrics: &Metrics) {
     let help = "Time from reading a request to its answer; a pipelined one waits for its batch.";
     page.family("tidegate_request_seconds", "histogram", help);
     for (name, door) in doors(metrics) {
-        let mut total = 0;
-        for (bound, count) in door.latency.cumulative() {
-            let bound = bound.map_or("+Inf".to_owned(), |bound| bound.to_string());
-            page.sample_of("_bucket", &[("transport", name), ("le", &bound)], count);
-            total = count;
-        }
-        page.sample_of("_sum", &[("transport", name)], door.latency.sum_s());
-        page.sample_of("_count", &[("transport", name)], total);
+        page.histogram(&[("transport", name)], &door.latency);
     }
 }
 
@@ -102,46 +98,4 @@ fn process(page: &mut Page, metrics: &Metrics) {
 
 fn doors(metrics: &Metrics) -> impl Iterator<Item = (&'static str, &TransportMetrics)> {
     Transport::ALL.into_iter().map(|transport| (transport.as_str(), metrics.of(transport)))
-}
-
-struct Page {
-    text: String,
-    family: &'static str,
-}
-
-impl Page {
-    fn family(&mut self, name: &'static str, kind: &str, help: &str) {
-        self.family = name;
-        self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
-    }
-
-    fn single(&mut self, name: &'static str, kind: &str, help: &str, value: impl Display) {
-        self.family(name, kind, help);
-        self.sample(&[], value);
-    }
-
-    /// A sample of the family that was opened last.
-    fn sample(&mut self, labels: &[(&str, &str)], value: impl Display) {
-        self.sample_of("", labels, value);
-    }
-
-    fn sample_of(&mut self, suffix: &str, labels: &[(&str, &str)], value: impl Display) {
-        let name = self.family;
-        let labels: Vec<String> =
-            labels.iter().map(|(name, value)| format!("{name}=\"{}\"", escaped(value))).collect();
-        match labels.is_empty() {
-            true => self.line(format_args!("{name}{suffix} {value}\n")),
-            false => self.line(format_args!("{name}{suffix}{{{}}} {value}\n", labels.join(","))),
-        }
-    }
-
-    fn line(&mut self, line: std::fmt::Arguments<'_>) {
-        if self.text.write_fmt(line).is_err() {
-            unreachable!("a String takes whatever is written to it");
-        }
-    }
-}
-
-fn escaped(value: &str) -> String {
-    value.replace('\\', r"\\").replace('"', r#"\""#).replace('\n', r"\n")
 }

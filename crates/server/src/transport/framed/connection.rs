@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::deadline::Deadline;
+use super::duplex::Leaving;
 use super::{Buffers, Next, Progress, Protocol};
 use crate::api::Refusal;
 use crate::config;
@@ -52,6 +53,12 @@ pub async fn serve<P: Protocol>(
             }
             Next::Close => return connection.close().await,
         };
+        if connection.protocol.expects() {
+            next = match connection.duplex(next, stopped.as_mut()).await? {
+                Leaving::Plain(next) => next,
+                Leaving::Stop => return connection.drain().await,
+            };
+        }
         connection.flush().await?;
     }
 }
@@ -62,21 +69,21 @@ enum Event {
     Stop,
 }
 
-struct Connection<'a, P> {
-    stream: TcpStream,
-    protocol: P,
-    bounds: &'a config::Framed,
+pub(super) struct Connection<'a, P> {
+    pub(super) stream: TcpStream,
+    pub(super) protocol: P,
+    pub(super) bounds: &'a config::Framed,
     buffers: &'a Buffers,
     /// The beginning of a request that has not arrived whole, or whole ones that wait for their turn.
     held: Vec<u8>,
     /// Answers that the socket did not take at once.
-    unsent: Vec<u8>,
-    deadline: Deadline,
+    pub(super) unsent: Vec<u8>,
+    pub(super) deadline: Deadline,
 }
 
 impl<P: Protocol> Connection<'_, P> {
     /// Reads what there is, answers it and starts to write the answers.
-    fn poll_read_turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Next>> {
+    pub(super) fn poll_read_turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Next>> {
         let mut input = self.buffers.input.borrow_mut();
         let mut read = ReadBuf::new(&mut input);
         ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
@@ -94,7 +101,7 @@ impl<P: Protocol> Connection<'_, P> {
     }
 
     /// The same for bytes that arrived before.
-    fn held_turn(&mut self, context: &mut Context<'_>) -> io::Result<Next> {
+    pub(super) fn held_turn(&mut self, context: &mut Context<'_>) -> io::Result<Next> {
         let mut held = std::mem::take(&mut self.held);
         let progress = self.answer(&held, context)?;
         held.drain(..progress.consumed);
@@ -127,7 +134,7 @@ impl<P: Protocol> Connection<'_, P> {
     fn settle(&mut self, progress: Progress, fresh: bool) -> Next {
         if progress.next == Next::Read && self.held.is_empty() {
             self.held = Vec::new();
-            self.deadline.set(self.bounds.idle_timeout_ms);
+            self.rest();
         } else if progress.next == Next::Read && self.held.len() > self.bounds.max_frame_bytes {
             let option = format!("{}.max_frame_bytes", P::SECTION);
             return self.refuse(&Refusal::body_too_large(self.bounds.max_frame_bytes, &option));
@@ -137,12 +144,18 @@ impl<P: Protocol> Connection<'_, P> {
         progress.next
     }
 
+    /// Waits for the client, which may take its time: for ever while something is to come to it.
+    pub(super) fn rest(&mut self) {
+        let patience_ms = if self.protocol.expects() { 0 } else { self.bounds.idle_timeout_ms };
+        self.deadline.set(patience_ms);
+    }
+
     fn refuse(&mut self, refusal: &Refusal) -> Next {
         self.protocol.refuse(refusal, &mut self.unsent);
         Next::Close
     }
 
-    fn refuse_late(&mut self) -> Next {
+    pub(super) fn refuse_late(&mut self) -> Next {
         if self.held.is_empty() {
             // Silence is no request, so it gets no answer.
             return Next::Close;
@@ -152,7 +165,7 @@ impl<P: Protocol> Connection<'_, P> {
     }
 
     /// Writes what the socket did not take at once. A client that does not read is cut off, not waited for.
-    async fn flush(&mut self) -> io::Result<()> {
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
         if self.unsent.is_empty() {
             return Ok(());
         }
@@ -166,7 +179,9 @@ impl<P: Protocol> Connection<'_, P> {
 
     /// Answers what has arrived before the server was told to stop, and closes.
     async fn drain(mut self) -> io::Result<()> {
+        self.protocol.wind_up(&mut self.unsent);
         loop {
+            self.make_room().await?;
             let turn = poll_fn(|context| match self.poll_read_turn(context) {
                 Poll::Pending => Poll::Ready(Ok(None)),
                 Poll::Ready(next) => Poll::Ready(next.map(Some)),
@@ -174,6 +189,7 @@ impl<P: Protocol> Connection<'_, P> {
             let mut next = turn.await?;
             while next == Some(Next::Continue) {
                 self.flush().await?;
+                self.make_room().await?;
                 next = Some(poll_fn(|context| Poll::Ready(self.held_turn(context))).await?);
             }
             self.flush().await?;
@@ -183,7 +199,10 @@ impl<P: Protocol> Connection<'_, P> {
         }
     }
 
-    async fn close(self) -> io::Result<()> {
+    async fn close(mut self) -> io::Result<()> {
+        if self.protocol.expects() {
+            self.finish().await?;
+        }
         linger(self.stream).await
     }
 }

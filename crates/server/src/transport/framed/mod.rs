@@ -5,9 +5,11 @@
 
 mod connection;
 mod deadline;
+mod duplex;
 mod line;
 mod protocol;
 
 pub use connection::{say_goodbye, serve};
+pub use duplex::{HIGH_WATER, MAX_UNSENT};
 pub use line::Line;
 pub use protocol::{Buffers, FORESIGHT, Next, Progress, Protocol};

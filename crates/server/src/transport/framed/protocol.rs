@@ -1,6 +1,7 @@
 //! What a protocol of frames has to be able to do, and what it is given.
 
 use std::cell::RefCell;
+use std::task::{Context, Poll};
 
 use crate::api::{Refusal, Transport};
 use crate::config;
@@ -20,6 +21,25 @@ pub trait Protocol {
 
     /// Writes a refusal that belongs to the connection rather than to a request.
     fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>);
+
+    /// Whether anything may come that the next input does not ask for: replies that take longer, messages.
+    #[inline]
+    fn expects(&self) -> bool {
+        false
+    }
+
+    /// Whether so much is on its way that nothing more is to be begun; `max` requests are enough.
+    fn is_full(&self, _max: usize) -> bool {
+        false
+    }
+
+    /// Adds what has come to `output`. Ready if there was anything.
+    fn poll_later(&mut self, _context: &mut Context<'_>, _output: &mut Vec<u8>) -> Poll<()> {
+        Poll::Pending
+    }
+
+    /// The connection is about to end: from now on only replies are expected that need no waiting for others.
+    fn wind_up(&mut self, _output: &mut Vec<u8>) {}
 }
 
 /// How far a protocol came.

@@ -36,12 +36,18 @@ impl From<Result<Decision, Refusal>> for v1::ThrottleResult {
         use v1::throttle_result::Outcome;
         let outcome = match result {
             Ok(decision) => Outcome::Decision(decision.into()),
-            Err(refusal) => Outcome::Error(v1::Refusal {
-                code: refusal.code().as_str().to_owned(),
-                message: refusal.message().to_owned(),
-                hint: refusal.hint().to_owned(),
-            }),
+            Err(refusal) => Outcome::Error(refusal.into()),
         };
         v1::ThrottleResult { outcome: Some(outcome) }
+    }
+}
+
+impl From<Refusal> for v1::Refusal {
+    fn from(refusal: Refusal) -> v1::Refusal {
+        v1::Refusal {
+            code: refusal.code().as_str().to_owned(),
+            message: refusal.message().to_owned(),
+            hint: refusal.hint().to_owned(),
+        }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A unary call is read, decided and encoded here, straight on HTTP/2: tonic's generated servers were measured at a
 //! fifth more CPU per call, most of it for two 8 KiB buffers that a message of 40 bytes does not need. Streams,
-//! health and reflection are tonic's. Each message becomes the same [`Call`](crate::api::Call) as on every other
-//! transport.
+//! health and reflection are tonic's. Each message becomes the same [`Call`](crate::api::Call) or
+//! [`Ops`](crate::api::queue::Ops) as on every other transport.
 //!
 //! | module | holds |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | `ask` | the messages of `tidegate.v1.Ask` as calls and answers |
 //! | `limiter` | the same for `throttlecrab.RateLimiter` |
 //! | `stream` | `ThrottleStream` |
+//! | `queue` | `tidegate.v1.Queue` |
 //! | `health` | `grpc.health.v1.Health` |
 //! | `reflection` | `grpc.reflection.v1` and `v1alpha` |
 //! | `services` | what tonic serves, and the way to it |
@@ -24,6 +25,7 @@ mod frame;
 mod health;
 mod limiter;
 mod path;
+mod queue;
 mod reflection;
 mod services;
 mod status;
@@ -37,6 +39,7 @@ pub mod throttlecrab;
 #[path = "generated/tidegate.v1.rs"]
 pub mod v1;
 
+pub use queue::QueueCall;
 pub use services::{Begun, Calling, Services};
 pub use status::trailers;
 pub use unary::Unary;

@@ -5,8 +5,10 @@
 pub enum Target {
     /// A method with one message each way.
     Unary(Method),
-    /// `tidegate.v1.Ask/ThrottleStream`.
-    Stream,
+    /// A method of `tidegate.v1.Queue` with one message each way.
+    Queue(QueueMethod),
+    /// A method with streams of messages.
+    Stream(Stream),
     /// A method of the health service.
     Health,
     /// A method of the reflection service.
@@ -32,8 +34,51 @@ pub enum Method {
     Clear,
 }
 
+/// A method with streams of messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// `tidegate.v1.Ask/ThrottleStream`
+    Throttle,
+    /// `tidegate.v1.Queue/EnqueueStream`
+    Enqueue,
+    /// `tidegate.v1.Queue/Consume`
+    Consume,
+}
+
+/// A method of `tidegate.v1.Queue` with one message each way, by its name there.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueMethod {
+    Enqueue,
+    Receive,
+    Ack,
+    Nack,
+    Extend,
+    Release,
+    CreateQueue,
+    UpdateQueue,
+    DeleteQueue,
+    ListQueues,
+    GetQueue,
+    PurgeQueue,
+    PauseQueue,
+    ResumeQueue,
+    Redrive,
+    Flows,
+    SetLimit,
+    GetLimit,
+    ListLimits,
+    RemoveLimit,
+    TakeLimit,
+    CloseLimit,
+    SetSetting,
+    GetSetting,
+    ListSettings,
+    RemoveSetting,
+}
+
 /// The services that are this server's own.
-pub const SERVICES: [&str; 2] = ["throttlecrab.RateLimiter", "tidegate.v1.Ask"];
+pub const SERVICES: [&str; 3] = ["throttlecrab.RateLimiter", "tidegate.v1.Ask", "tidegate.v1.Queue"];
 
 /// Finds the target of a path.
 pub fn find(path: &str) -> Option<Target> {
@@ -43,14 +88,49 @@ pub fn find(path: &str) -> Option<Target> {
         ("tidegate.v1.Ask", "Throttle") => Some(Target::Unary(Method::Throttle)),
         ("tidegate.v1.Ask", "Peek") => Some(Target::Unary(Method::Peek)),
         ("tidegate.v1.Ask", "ThrottleBatch") => Some(Target::Unary(Method::ThrottleBatch)),
-        ("tidegate.v1.Ask", "ThrottleStream") => Some(Target::Stream),
+        ("tidegate.v1.Ask", "ThrottleStream") => Some(Target::Stream(Stream::Throttle)),
         ("tidegate.v1.Ask", "Reset") => Some(Target::Unary(Method::Reset)),
         ("tidegate.v1.Ask", "Clear") => Some(Target::Unary(Method::Clear)),
+        ("tidegate.v1.Queue", "EnqueueStream") => Some(Target::Stream(Stream::Enqueue)),
+        ("tidegate.v1.Queue", "Consume") => Some(Target::Stream(Stream::Consume)),
+        ("tidegate.v1.Queue", method) => find_queue(method).map(Target::Queue),
         ("grpc.health.v1.Health", _) => Some(Target::Health),
         ("grpc.reflection.v1.ServerReflection", _) => Some(Target::ReflectionV1),
         ("grpc.reflection.v1alpha.ServerReflection", _) => Some(Target::ReflectionV1Alpha),
         _ => None,
     }
+}
+
+fn find_queue(method: &str) -> Option<QueueMethod> {
+    Some(match method {
+        "Enqueue" => QueueMethod::Enqueue,
+        "Receive" => QueueMethod::Receive,
+        "Ack" => QueueMethod::Ack,
+        "Nack" => QueueMethod::Nack,
+        "Extend" => QueueMethod::Extend,
+        "Release" => QueueMethod::Release,
+        "CreateQueue" => QueueMethod::CreateQueue,
+        "UpdateQueue" => QueueMethod::UpdateQueue,
+        "DeleteQueue" => QueueMethod::DeleteQueue,
+        "ListQueues" => QueueMethod::ListQueues,
+        "GetQueue" => QueueMethod::GetQueue,
+        "PurgeQueue" => QueueMethod::PurgeQueue,
+        "PauseQueue" => QueueMethod::PauseQueue,
+        "ResumeQueue" => QueueMethod::ResumeQueue,
+        "Redrive" => QueueMethod::Redrive,
+        "Flows" => QueueMethod::Flows,
+        "SetLimit" => QueueMethod::SetLimit,
+        "GetLimit" => QueueMethod::GetLimit,
+        "ListLimits" => QueueMethod::ListLimits,
+        "RemoveLimit" => QueueMethod::RemoveLimit,
+        "TakeLimit" => QueueMethod::TakeLimit,
+        "CloseLimit" => QueueMethod::CloseLimit,
+        "SetSetting" => QueueMethod::SetSetting,
+        "GetSetting" => QueueMethod::GetSetting,
+        "ListSettings" => QueueMethod::ListSettings,
+        "RemoveSetting" => QueueMethod::RemoveSetting,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
@@ -72,7 +152,7 @@ mod tests {
                     let target = find(&format!("/{name}/{}", method.name()));
                     let target = target.unwrap_or_else(|| panic!("{name}/{} goes nowhere", method.name()));
                     assert_eq!(
-                        target == Target::Stream,
+                        matches!(target, Target::Stream(_)),
                         method.client_streaming(),
                         "{name}/{}",
                         method.name()
@@ -92,5 +172,6 @@ mod tests {
             assert_eq!(find(path), None, "{path}");
         }
         assert_eq!(find("/tidegate.v1.Ask/peek"), None);
+        assert_eq!(find("/tidegate.v1.Queue/Peek"), None);
     }
 }

@@ -10,7 +10,8 @@ use tonic::codegen::{BoxFuture, Service};
 use tonic_health::pb::health_server::HealthServer;
 
 use super::health::Health;
-use super::path::{self, Target};
+use super::path::{self, Stream, Target};
+use super::queue::{self, QueueCall};
 use super::reflection::Reflection;
 use super::stream::ThrottleStream;
 use super::unary::Unary;
@@ -25,6 +26,8 @@ pub type Calling = BoxFuture<Response<Body>, Infallible>;
 pub enum Begun {
     /// It waits for its one message, which is in the body.
     Unary(Unary, Incoming),
+    /// The same, and then for the queues.
+    Queue(QueueCall, Incoming),
     /// It is with tonic.
     Calling(Calling),
 }
@@ -61,9 +64,21 @@ impl Services {
                 let unary = Unary::new(method, &self.api, request.headers())?;
                 return Ok(Begun::Unary(unary, request.into_body()));
             }
-            Target::Stream => {
+            Target::Queue(method) => {
+                let caller = queue::Caller::new(&self.api, request.headers())?;
+                return Ok(Begun::Queue(QueueCall::new(caller, method), request.into_body()));
+            }
+            Target::Stream(Stream::Throttle) => {
                 let namespace = namespace(&self.api, request.headers())?;
                 ThrottleStream { api: self.api.clone(), namespace }.call(request, self.max_message_bytes)
+            }
+            Target::Stream(Stream::Enqueue) => {
+                let caller = queue::Caller::new(&self.api, request.headers())?;
+                queue::EnqueueStream::new(caller).call(request, self.max_message_bytes)
+            }
+            Target::Stream(Stream::Consume) => {
+                let caller = queue::Caller::new(&self.api, request.headers())?;
+                queue::Consume::new(caller).call(request, self.max_message_bytes)
             }
             Target::Health => self.health.clone().call(request),
             Target::ReflectionV1 => self.reflection.v1(request),

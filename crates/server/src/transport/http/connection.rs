@@ -72,16 +72,22 @@ pub async fn serve(mut socket: TcpStream, door: &Rc<HttpDoor>, shutdown: watch::
 }
 
 async fn serve_http1(wire: Wire, connection: Rc<Connection>) {
-    let service = service_fn(|request| exchange(connection.clone(), request));
+    let (requests, peer) = (connection.clone(), wire.peer());
+    let service = service_fn(move |request| exchange(requests.clone(), Some(peer.clone()), request));
     let mut http1 = connection.door.http1.serve_connection(wire, service);
     if drive(Pin::new(&mut http1), &connection).await == Driven::HeadOverdue {
-        refuse(http1.into_parts().io.into_socket(), &connection.door.too_slow()).await;
+        let hyper::server::conn::http1::Parts { io, service, .. } = http1.into_parts();
+        // It holds the peer.
+        drop(service);
+        if let Some(socket) = io.into_socket() {
+            refuse(socket, &connection.door.too_slow()).await;
+        }
     }
 }
 
 async fn serve_http2(wire: Wire, connection: Rc<Connection>) {
     let requests = connection.clone();
-    let service = service_fn(move |request| exchange(requests.clone(), request));
+    let service = service_fn(move |request| exchange(requests.clone(), None, request));
     let http2 = pin!(connection.door.http2.serve_connection(wire, service));
     // The preface alone asks for nothing.
     connection.activity.await_request();

@@ -79,7 +79,8 @@ fn write_decision(decision: &Decision, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-fn write_refusal(refusal: &Refusal, out: &mut Vec<u8>) {
+/// Adds a refusal to a document.
+pub fn write_refusal(refusal: &Refusal, out: &mut Vec<u8>) {
     #[derive(Serialize)]
     struct Document<'a> {
         error: Error<'a>,

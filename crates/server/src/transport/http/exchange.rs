@@ -4,6 +4,7 @@
 //! each one becomes a task, and a task of two kilobytes costs a visible share of a request.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::rc::Rc;
 
 use http::{Request, Response, Version};
@@ -14,8 +15,9 @@ use super::headers::{self, MediaType};
 use super::operation::Operation;
 use super::outgoing::Outgoing;
 use super::patience::within;
-use super::route::{self, Route};
-use super::{HttpDoor, body, openapi, reply};
+use super::route::{self, Found, Route};
+use super::wire::Peer;
+use super::{HttpDoor, body, openapi, queue, reply};
 use crate::api::{Refusal, Transport};
 use crate::transport::grpc;
 
@@ -52,38 +54,48 @@ enum Step {
     Ask(Operation, Version, Incoming),
     Unary(grpc::Unary, Incoming),
     Calling(grpc::Calling),
+    /// Boxed, since these wait and hold much, and most requests are none of them.
+    Waiting(Waiting),
 }
 
-/// Answers one request. A refusal is a response too, so this never fails.
+type Waiting = Pin<Box<dyn Future<Output = Response<Outgoing>>>>;
+
+/// Answers one request. A refusal is a response too, so this never fails. On HTTP/1.1, `peer` is who sent it.
 pub fn exchange(
     connection: Rc<Connection>,
+    peer: Option<Peer>,
     request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Outgoing>, Infallible>> {
     let open = Open::new(connection);
-    let step = begin(open.door(), request);
+    let step = begin(open.connection(), peer, request);
     async move {
         match step {
             Step::Answered(response) => Ok(response),
             Step::Ask(operation, version, body) => Ok(ask(open.door(), operation, version, body).await),
             Step::Unary(unary, body) => Ok(call(open.door(), unary, body).await),
             Step::Calling(calling) => Ok(finish(calling, open).await),
+            Step::Waiting(waiting) => Ok(waiting.await),
         }
     }
 }
 
-fn begin(door: &HttpDoor, request: Request<Incoming>) -> Step {
+fn begin(connection: &Rc<Connection>, peer: Option<Peer>, request: Request<Incoming>) -> Step {
     let begun = match MediaType::of_headers(request.headers()) {
-        MediaType::Grpc if request.version() == Version::HTTP_2 => return begin_call(door, request),
+        MediaType::Grpc if request.version() == Version::HTTP_2 => return begin_call(connection, request),
         MediaType::Grpc => Err(Refusal::unsupported_media_type("gRPC over HTTP/1.1")),
         MediaType::GrpcWeb => Err(Refusal::unsupported_media_type("gRPC-Web")),
-        MediaType::Other => begin_ask(door, request),
+        MediaType::Other => begin_json(connection, peer, request),
     };
     begun.unwrap_or_else(|refusal| Step::Answered(reply::refusal(&refusal)))
 }
 
-fn begin_call(door: &HttpDoor, request: Request<Incoming>) -> Step {
+fn begin_call(connection: &Rc<Connection>, request: Request<Incoming>) -> Step {
+    let door = &connection.door;
     match door.grpc.begin(request) {
         Ok(grpc::Begun::Unary(unary, body)) => Step::Unary(unary, body),
+        Ok(grpc::Begun::Queue(call, body)) => {
+            Step::Waiting(Box::pin(queue_call(connection.clone(), call, body)))
+        }
         Ok(grpc::Begun::Calling(calling)) => Step::Calling(calling),
         Err(refusal) => {
             door.count_refused(Transport::Grpc);
@@ -92,9 +104,14 @@ fn begin_call(door: &HttpDoor, request: Request<Incoming>) -> Step {
     }
 }
 
-fn begin_ask(door: &HttpDoor, request: Request<Incoming>) -> Result<Step, Refusal> {
-    let route = match route::find(request.method(), request.uri().path()) {
-        Ok(route) => route,
+fn begin_json(
+    connection: &Rc<Connection>,
+    peer: Option<Peer>,
+    request: Request<Incoming>,
+) -> Result<Step, Refusal> {
+    let door = &connection.door;
+    let Found { route, name } = match route::find(request.method(), request.uri().path()) {
+        Ok(found) => found,
         Err(miss) => return Ok(Step::Answered(miss.response())),
     };
     let authorized = || door.api.authorize(headers::bearer(request.headers()));
@@ -102,11 +119,27 @@ fn begin_ask(door: &HttpDoor, request: Request<Incoming>) -> Result<Step, Refusa
         Route::Health => reply::json(r#"{"status":"ok"}"#),
         Route::Ready => door.api.ready().map(|()| reply::json(r#"{"status":"ready"}"#))?,
         Route::OpenApi => authorized().map(|()| reply::json(openapi::DOCUMENT))?,
-        Route::Metrics => authorized().map(|()| reply::metrics(door.api.metrics_text()))?,
+        Route::Metrics => {
+            authorized()?;
+            return Ok(Step::Waiting(Box::pin(metrics(connection.clone()))));
+        }
         Route::Ask(ask) => {
             let checked = authorized().and_then(|()| Operation::new(ask, door, request.headers()));
             let operation = checked.inspect_err(|_| door.count_refused(Transport::Http))?;
             return Ok(Step::Ask(operation, request.version(), request.into_body()));
+        }
+        Route::Queue(route) => {
+            let (uri, headers) = (request.uri(), request.headers());
+            let checked = authorized().and_then(|()| queue::Call::new(route, name, &door.api, uri, headers));
+            let call = checked.inspect_err(|_| door.count_refused(Transport::Http))?;
+            let version = request.version();
+            return Ok(Step::Waiting(Box::pin(queue_request(
+                connection.clone(),
+                peer,
+                call,
+                version,
+                request.into_body(),
+            ))));
         }
     };
     Ok(Step::Answered(response))
@@ -123,6 +156,40 @@ async fn ask(door: &HttpDoor, operation: Operation, version: Version, body: Inco
             reply::unread(&refusal, version)
         }
     }
+}
+
+async fn metrics(connection: Rc<Connection>) -> Response<Outgoing> {
+    reply::metrics(connection.door.api.metrics_text().await)
+}
+
+async fn queue_request(
+    connection: Rc<Connection>,
+    peer: Option<Peer>,
+    call: queue::Call,
+    version: Version,
+    body: Incoming,
+) -> Response<Outgoing> {
+    match body::collect(body, &connection.door).await {
+        Ok(body) => match call.run(&body, peer.as_ref()).await {
+            Ok(json) => reply::json_with(call.status(), json),
+            Err(refusal) => reply::refusal(&refusal),
+        },
+        Err(refusal) => {
+            connection.door.count_refused(Transport::Http);
+            reply::unread(&refusal, version)
+        }
+    }
+}
+
+async fn queue_call(connection: Rc<Connection>, call: grpc::QueueCall, body: Incoming) -> Response<Outgoing> {
+    let answered = match body::collect(body, &connection.door).await {
+        Ok(body) => call.run(body).await,
+        Err(refusal) => {
+            connection.door.count_refused(Transport::Grpc);
+            Err(refusal.into())
+        }
+    };
+    answered.map_or_else(reply::status, reply::message)
 }
 
 async fn call(door: &HttpDoor, unary: grpc::Unary, body: Incoming) -> Response<Outgoing> {

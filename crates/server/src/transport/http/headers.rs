@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, header};
 
-use crate::api::{Api, Namespace, Refusal};
+use crate::api::{Api, Namespace, NamespaceName, Refusal};
 
 /// Names the namespace; on gRPC it is metadata.
 const NAMESPACE: &str = "tidegate-namespace";
@@ -12,6 +12,14 @@ pub fn namespace(api: &Api, headers: &HeaderMap) -> Result<Namespace, Refusal> {
     match headers.get(NAMESPACE) {
         None => Ok(api.default_namespace()),
         Some(name) => api.namespace(name.as_bytes()),
+    }
+}
+
+/// The same by its name, which queues, limits and settings are kept under.
+pub fn namespace_name(headers: &HeaderMap) -> Result<NamespaceName, Refusal> {
+    match headers.get(NAMESPACE) {
+        None => Ok(NamespaceName::default_name()),
+        Some(name) => NamespaceName::new(name.as_bytes()),
     }
 }
 

@@ -3,7 +3,7 @@
 //! A connection lives on one loop from first byte to last. It begins in the lane of `plain` requests, which hyper
 //! never sees; the first bytes that are anything else hand it to hyper, as HTTP/1.1 or HTTP/2. There, each request's
 //! content type says whether it is gRPC or JSON. There is no framework between hyper and [`api`](crate::api): a
-//! request is matched against the few rows of `route`, parsed, decided and encoded in one go.
+//! request is matched against the rows of `route`, parsed, decided and encoded in one go.
 //!
 //! | module | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | `headers` | what is read out of request headers |
 //! | `body` | taking in a request body, bounded in size and time |
 //! | `operation` | the operations: JSON in, JSON out |
+//! | `queue` | the same for the Queue door, where answers have to be waited for |
 //! | `parse` | the JSON that clients send, and how a mistake in it is told |
 //! | `encode` | the JSON that is sent back |
 //! | `reply` | responses |
@@ -43,6 +44,7 @@ mod outgoing;
 mod parse;
 mod patience;
 mod plain;
+mod queue;
 mod refuse;
 mod reply;
 mod route;
@@ -51,6 +53,6 @@ mod wire;
 
 pub use connection::serve;
 pub use door::HttpDoor;
-pub use headers::{bearer, namespace};
+pub use headers::{bearer, namespace, namespace_name};
 pub use operation::check_batch;
 pub use refuse::refuse;

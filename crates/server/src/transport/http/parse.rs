@@ -95,7 +95,16 @@ impl Shape<'_> for Clear {
 
 /// Reads a body.
 pub fn parse<'a, T: Shape<'a>>(body: &'a [u8]) -> Result<T, Refusal> {
+    // serde would take a list for an object, field by field.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err(invalid::<T>("invalid type: sequence, expected an object"));
+    }
     serde_json::from_slice(body).map_err(|_| mistake::<T>(body))
+}
+
+/// Reads a body that may be left out.
+pub fn parse_or_default<'a, T: Shape<'a> + Default>(body: &'a [u8]) -> Result<T, Refusal> {
+    if body.trim_ascii().is_empty() { Ok(T::default()) } else { parse(body) }
 }
 
 /// Reads it once more, now noting the path to what is wrong, which costs too much to do for every good body.
@@ -118,7 +127,8 @@ fn mistake<'a, T: Shape<'a>>(body: &'a [u8]) -> Refusal {
     }
 }
 
-fn invalid<'a, T: Shape<'a>>(message: impl Into<Cow<'static, str>>) -> Refusal {
+/// What is told about a body of this shape.
+pub fn invalid<'a, T: Shape<'a>>(message: impl Into<Cow<'static, str>>) -> Refusal {
     Refusal::invalid_request(message, format!("send {}", T::EXAMPLE))
 }
 
@@ -175,7 +185,7 @@ mod tests {
                 "period: invalid value: integer `9223372036854775808`, expected i64 at line 1 column 39",
             ),
             (r#"{"key":"k","key":"l"}"#, "duplicate field `key` at line 1 column 16"),
-            (r#"[]"#, "invalid length 0, expected an object at line 1 column 2"),
+            (r#" ["k",1,1,1,1]"#, "invalid type: sequence, expected an object"),
             ("", "the body is empty"),
             ("key=user", "the body is not JSON: expected value at line 1 column 1"),
             (r#"{"key":"k""#, "the body is not JSON: EOF while parsing an object at line 1 column 10"),

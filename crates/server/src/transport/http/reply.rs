@@ -18,6 +18,13 @@ pub fn json(body: impl Into<Bytes>) -> Response<Outgoing> {
     response
 }
 
+/// Another success, with a JSON body.
+pub fn json_with(status: StatusCode, body: impl Into<Bytes>) -> Response<Outgoing> {
+    let mut response = json(body);
+    *response.status_mut() = status;
+    response
+}
+
 /// The page that Prometheus reads.
 pub fn metrics(page: String) -> Response<Outgoing> {
     let mut response = json(page);

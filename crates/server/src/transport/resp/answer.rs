@@ -1,6 +1,7 @@
 //! One connection: requests in, replies out.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use crate::api::{Api, Batch, Refusal, Transport};
 use crate::transport::framed::{FORESIGHT, Next, Progress, Protocol};
@@ -43,8 +44,51 @@ impl Protocol for Resp {
     const SECTION: &'static str = "resp";
 
     fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
+        let mut max = max;
+        if !self.session.later.is_idle() {
+            self.session.later.begin(output.len());
+            max = max.saturating_sub(self.session.later.outstanding()).max(1);
+        }
+        let progress = self.answer_all(input, max, output);
+        if self.session.later.is_touched() {
+            self.session.later.finish(output);
+        }
+        progress
+    }
+
+    fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>) {
+        let mut bytes = Vec::new();
+        self.reply(&mut bytes).error(&format!("ERR {refusal}"));
+        match self.session.later.is_idle() {
+            true => output.extend_from_slice(&bytes),
+            false => self.session.later.append(&bytes),
+        }
+    }
+
+    #[inline]
+    fn expects(&self) -> bool {
+        self.session.later.expects()
+    }
+
+    fn is_full(&self, max: usize) -> bool {
+        self.session.later.is_full(max, self.max_frame_bytes)
+    }
+
+    fn poll_later(&mut self, context: &mut Context<'_>, output: &mut Vec<u8>) -> Poll<()> {
+        self.session.later.poll(context, self.session.version, output)
+    }
+
+    fn wind_up(&mut self, output: &mut Vec<u8>) {
+        self.session.later.wind_up(output);
+    }
+}
+
+impl Resp {
+    /// Answers the whole requests at the start of `input`, or notes where their answers belong.
+    #[inline]
+    fn answer_all(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
         let api = self.api.clone();
-        let mut batch = api.begin(Self::TRANSPORT);
+        let mut batch = api.begin(Transport::Resp);
         let mut window = Window::new(input.len());
         let (mut consumed, mut left) = (0, max);
         while left > 0 {
@@ -56,8 +100,8 @@ impl Protocol for Resp {
             for (len, args) in window.requests() {
                 consumed += len;
                 self.run(&mut batch, args, output);
-                if self.session.over {
-                    return Progress { consumed, next: Next::Close };
+                if self.session.halt {
+                    return self.halt(consumed);
                 }
             }
             match behind {
@@ -73,10 +117,8 @@ impl Protocol for Resp {
                 Some(Parsed::Partial) => return Progress { consumed, next: Next::Read },
                 Some(Parsed::TooLarge) => {
                     batch.refuse();
-                    self.refuse(
-                        &Refusal::body_too_large(self.max_frame_bytes, "resp.max_frame_bytes"),
-                        output,
-                    );
+                    let refusal = Refusal::body_too_large(self.max_frame_bytes, "resp.max_frame_bytes");
+                    self.reply(output).error(&format!("ERR {refusal}"));
                     return Progress { consumed: input.len(), next: Next::Close };
                 }
                 Some(Parsed::Broken(why)) => {
@@ -85,15 +127,19 @@ impl Protocol for Resp {
                     return Progress { consumed: input.len(), next: Next::Close };
                 }
             }
-            if self.session.over {
-                return Progress { consumed, next: Next::Close };
+            if self.session.halt {
+                return self.halt(consumed);
             }
         }
         let next = if consumed == input.len() { Next::Read } else { Next::Continue };
         Progress { consumed, next }
     }
 
-    fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>) {
-        self.reply(output).error(&format!("ERR {refusal}"));
+    /// Ends a turn early: for good, or until what is on its way has come.
+    #[cold]
+    fn halt(&mut self, consumed: usize) -> Progress {
+        self.session.halt = false;
+        let next = if self.session.over { Next::Close } else { Next::Continue };
+        Progress { consumed, next }
     }
 }

@@ -37,8 +37,9 @@ fn answer(call: &mut Invocation<'_, '_>, result: Result<Decision, Refusal>) {
     }
 }
 
+/// A decision in five numbers.
 #[inline]
-fn numbers(decision: &Decision) -> [i64; 5] {
+pub fn numbers(decision: &Decision) -> [i64; 5] {
     let saturate = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     [
         i64::from(decision.allowed),

@@ -1,7 +1,10 @@
 //! The table of commands: names, arity and what each is for. `COMMAND` shows the same table.
 
-use crate::api::{Api, Batch};
+use crate::api::queue::Ops;
+use crate::api::{Api, Batch, NamespaceName, Refusal};
 
+use super::queue::shape::Shape;
+use super::queue::{admin, enqueue, limit, receive, settle};
 use super::reply::Reply;
 use super::session::Session;
 use super::{about, ask, session};
@@ -16,7 +19,47 @@ pub struct Invocation<'c, 'b> {
     pub reply: Reply<'c>,
 }
 
-/// Runs a command: `args` without its name.
+impl Invocation<'_, '_> {
+    /// The operations that this turn gathers, and where they look for names. Answers if there are no queues.
+    pub fn ops(&mut self, api: &Api) -> Option<(&mut Ops, &NamespaceName)> {
+        match api.queues() {
+            Ok(queues) => Some((self.session.later.ops(queues), &self.session.namespace_name)),
+            Err(refusal) => {
+                self.refuse(&refusal);
+                None
+            }
+        }
+    }
+
+    /// The reply comes later, in this shape.
+    pub fn later(&mut self, shape: Shape) {
+        self.session.later.mark(&self.reply, shape);
+    }
+
+    /// The reply comes later, in this shape, and nothing more is begun before.
+    pub fn later_alone(&mut self, shape: Shape) {
+        self.session.later.mark_barrier(&self.reply, shape);
+        self.session.halt = true;
+    }
+
+    /// Submits what was gathered: what follows need not wait for it. `waits`: it may take as long as its caller wants.
+    pub fn cut(&mut self, waits: bool) {
+        self.session.later.cut(self.reply.output(), waits);
+    }
+
+    /// Refuses.
+    pub fn refuse(&mut self, refusal: &Refusal) {
+        self.reply.error(&format!("ERR {refusal}"));
+    }
+
+    /// Answers a command whose arguments make no sense.
+    pub fn misused(&mut self, wrong: &str) {
+        self.batch.refuse();
+        self.reply.error(&format!("ERR {wrong}"));
+    }
+}
+
+/// Runs a command: `args` with its name.
 type Handler = fn(&mut Invocation<'_, '_>, &Api, &[&[u8]]);
 
 /// One command.
@@ -41,7 +84,7 @@ const fn keyed(name: &'static str, arity: i64, summary: &'static str, handler: H
 }
 
 /// All commands. THROTTLE is the first: see `find`.
-pub static COMMANDS: [Command; 21] = [
+pub static COMMANDS: [Command; 33] = [
     keyed(
         "THROTTLE",
         -2,
@@ -59,6 +102,38 @@ pub static COMMANDS: [Command; 21] = [
     keyed("DEL", -2, "key [key ...]: the same as THROTTLE.RESET", ask::reset),
     command("THROTTLE.CLEAR", 1, "forgets every key of the namespace", ask::clear),
     command("FLUSHDB", -1, "the same as THROTTLE.CLEAR, answered as Redis does", ask::flushdb),
+    command("ENQUEUE", -3, ENQUEUE, enqueue::enqueue),
+    command(
+        "RECEIVE",
+        -2,
+        "queue [COUNT n] [WAIT ms]: takes messages, waiting for them if told to",
+        receive::receive,
+    ),
+    command(
+        "CONSUME",
+        4,
+        "queue CREDIT n: is sent messages as they come, n at most unanswered",
+        receive::consume,
+    ),
+    command("CREDIT", 3, "consumer n: n more messages for a consumer", receive::credit),
+    command("UNCONSUME", 2, "consumer: ends a consumer, its messages go back", receive::unconsume),
+    command("ACK", -3, "queue receipt [receipt ...]: messages are done with", settle::ack),
+    command("NACK", -3, NACK, settle::nack),
+    command("EXTEND", 4, "queue receipt ms: a message needs longer", settle::extend),
+    command(
+        "RELEASE",
+        -3,
+        "queue receipt [receipt ...]: gives messages back, no attempt counted",
+        settle::release,
+    ),
+    command("QUEUE", -2, QUEUE, admin::queue),
+    command("LIMIT", -2, LIMIT, limit::limit),
+    command(
+        "SETTING",
+        -2,
+        "SET key value|GET key|DEL key|LIST [prefix]: what hooks can read",
+        admin::setting,
+    ),
     command("PING", -1, "[message]: answers", session::ping),
     command("ECHO", 2, "message: answers with it", session::echo),
     command("HELLO", -1, "[2|3 [AUTH user token] [SETNAME name]]: chooses the protocol", session::hello),
@@ -75,8 +150,17 @@ pub static COMMANDS: [Command; 21] = [
     command("HELP", -1, "the commands, for people", about::help),
 ];
 
+const ENQUEUE: &str = "queue payload [KEY k] [WEIGHT n] [COST n] [DELAY ms] [AT unix_ms] [THROTTLE k]... \
+                       [CHARGE k amount]... [HEADER name value]...: puts a message into a queue";
+const NACK: &str =
+    "queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms]: the attempt has failed";
+const QUEUE: &str = "CREATE name [settings]|UPDATE name settings|DELETE|PURGE|PAUSE|RESUME|INSPECT|STATS name|LIST|\
+                     FLOWS name [COUNT n]|REDRIVE name [COUNT n]: queues, as JSON";
+const LIMIT: &str = "SET key burst count period_s|GET key|DEL key|LIST|TAKE key [quantity]|CLOSE key retry_after_ms: \
+                     named limits";
+
 /// A command by its name, in any case.
-#[inline]
+#[inline(always)]
 pub fn find(name: &[u8]) -> Option<&'static Command> {
     match name {
         // The first row, without a look at each letter.

@@ -7,6 +7,8 @@
 //! | [`reply`] | answers to bytes |
 //! | [`answer`] | one connection |
 //! | [`commands`] | the table of commands, which `COMMAND` shows too |
+//! | [`later`] | replies that come later |
+//! | [`queue`] | the commands of the Queue door |
 //! | [`ask`] | `THROTTLE` and its family, `CL.THROTTLE` |
 //! | [`session`] | what a connection says about itself: `HELLO`, `AUTH`, `SELECT`, ... |
 //! | [`about`] | what clients ask about the server: `INFO`, `COMMAND`, `CONFIG GET`, ... |
@@ -16,7 +18,9 @@ mod answer;
 mod ask;
 mod commands;
 mod inline;
+mod later;
 mod parse;
+mod queue;
 mod reply;
 mod session;
 mod window;

@@ -40,12 +40,12 @@ pub fn parse<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parse
     }
 }
 
-/// Reads a request whose lengths are all below 100, as nearly every one is. `None`: look again, carefully.
+/// Reads a request of fewer than 100 arguments, as nearly every one is. `None`: look again, carefully.
 #[inline]
 fn quick<'a>(input: &'a [u8], args: &mut Vec<&'a [u8]>) -> Option<usize> {
     let (count, mut rest) = small_length(b'*', input)?;
     for _ in 0..count {
-        let (len, after) = small_length(b'$', rest)?;
+        let (len, after) = small_length(b'$', rest).or_else(|| payload_length(rest))?;
         let (argument, after) = after.split_at_checked(len)?;
         rest = after.strip_prefix(b"\r\n")?;
         args.push(argument);
@@ -65,6 +65,15 @@ fn small_length(kind: u8, input: &[u8]) -> Option<(usize, &[u8])> {
         [b, b'\r', b'\n'] if digit(b) <= 9 => Some((digit(a) * 10 + digit(b), &input[5..])),
         _ => None,
     }
+}
+
+/// The length of an argument of 100 bytes to 10 MB: the payload of a message.
+fn payload_length(input: &[u8]) -> Option<(usize, &[u8])> {
+    let digits = input.strip_prefix(b"$")?;
+    let count = digits.iter().take(8).position(|byte| !byte.is_ascii_digit()).filter(|count| *count > 2)?;
+    let rest = digits[count..].strip_prefix(b"\r\n")?;
+    let len = digits[..count].iter().fold(0, |len, digit| len * 10 + usize::from(digit - b'0'));
+    Some((len, rest))
 }
 
 /// Reads any request, and says what is wrong with what is none.
@@ -229,6 +238,19 @@ mod tests {
         check(b"  throttle  k 1 \n", line(17, &["throttle", "k", "1"]), &[]);
         check(b"\r\n", line(2, &[]), &[]);
         check(b"PI", Parsed::Partial, &[]);
+    }
+
+    #[test]
+    fn a_payload_may_be_long() {
+        let long = [b'x'; 900];
+        let whole = [&b"*2\r\n$7\r\nENQUEUE\r\n$900\r\n"[..], &long, b"\r\n"].concat();
+        check(&whole, Parsed::Request(whole.len()), &[b"ENQUEUE", &long]);
+        for end in 0..whole.len() {
+            check(&whole[..end], Parsed::Partial, &[]);
+        }
+        let wrong = [&b"*1\r\n$900\r\n"[..], &long, b"--"].concat();
+        check(&wrong, Parsed::Broken("expected a line end after a bulk string"), &[]);
+        check(b"*1\r\n$0001\r\nx\r\n", Parsed::Request(14), &[b"x"]);
     }
 
     #[test]

@@ -28,6 +28,21 @@ impl<'a> Reply<'a> {
         self.version = version;
     }
 
+    /// The version that is spoken.
+    pub fn version(&self) -> Version {
+        self.version
+    }
+
+    /// How much has been written.
+    pub fn position(&self) -> usize {
+        self.output.len()
+    }
+
+    /// What has been written.
+    pub fn output(&mut self) -> &mut Vec<u8> {
+        self.output
+    }
+
     /// `+OK` and its like.
     pub fn simple(&mut self, text: &str) {
         self.line(b'+', text.as_bytes());
@@ -53,6 +68,11 @@ impl<'a> Reply<'a> {
         self.output.extend_from_slice(b"\r\n");
     }
 
+    /// What has the form of a reply already.
+    pub fn ready_made(&mut self, bytes: &[u8]) {
+        self.output.extend_from_slice(bytes);
+    }
+
     /// Nothing.
     pub fn null(&mut self) {
         let null: &[u8] = match self.version {
@@ -72,6 +92,14 @@ impl<'a> Reply<'a> {
         match self.version {
             Version::Resp2 => self.array(2 * len),
             Version::Resp3 => self.number(b'%', len as i64),
+        }
+    }
+
+    /// The head of a message of `len` replies that nobody asked for just now; RESP2 has a plain array instead.
+    pub fn push(&mut self, len: usize) {
+        match self.version {
+            Version::Resp2 => self.array(len),
+            Version::Resp3 => self.number(b'>', len as i64),
         }
     }
 

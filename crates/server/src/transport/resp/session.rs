@@ -1,9 +1,10 @@
 //! What a connection says about itself, and what it is told in return.
 
 use super::commands::Invocation;
+use super::later::Later;
 use super::parse::integer;
 use super::reply::Version;
-use crate::api::{Api, Namespace};
+use crate::api::{Api, Namespace, NamespaceName};
 
 /// What a connection has said so far.
 pub struct Session {
@@ -13,8 +14,14 @@ pub struct Session {
     pub namespace: Namespace,
     /// Whether it has presented the token, or none is asked for.
     pub authorized: bool,
+    /// The name of where its keys, queues and limits live.
+    pub namespace_name: NamespaceName,
+    /// Whether the turn is to end here: it has said goodbye, or what follows has to wait.
+    pub halt: bool,
     /// Whether it has said goodbye.
     pub over: bool,
+    /// Replies that come later.
+    pub later: Later,
     id: u64,
     name: Vec<u8>,
 }
@@ -25,7 +32,10 @@ impl Session {
             version: Version::Resp2,
             namespace: api.default_namespace(),
             authorized: !api.wants_token(),
+            namespace_name: api.default_namespace_name().clone(),
+            halt: false,
             over: false,
+            later: Later::default(),
             id,
             name: Vec::new(),
         }
@@ -49,24 +59,30 @@ pub fn echo(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
 /// `QUIT`
 pub fn quit(call: &mut Invocation<'_, '_>, _: &Api, _: &[&[u8]]) {
     call.session.over = true;
+    call.session.halt = true;
     call.reply.simple("OK");
 }
 
 /// `RESET`
 pub fn reset(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
-    *call.session = Session::new(api, call.session.id);
+    call.session.later.unsubscribe_all();
+    // What is on its way stays so.
+    let later = std::mem::take(&mut call.session.later);
+    *call.session = Session { later, ..Session::new(api, call.session.id) };
+    call.reply.speak(call.session.version);
     call.reply.simple("RESET");
 }
 
 /// `SELECT namespace`. Redis numbers its databases, and every client selects 0 unless told otherwise.
 pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     let selected = match args[1] {
-        b"0" => Ok(api.default_namespace()),
-        name => api.namespace(name),
+        b"0" => Ok((api.default_namespace(), api.default_namespace_name().clone())),
+        name => api.namespace(name).and_then(|namespace| Ok((namespace, NamespaceName::new(name)?))),
     };
     match selected {
-        Ok(namespace) => {
+        Ok((namespace, name)) => {
             call.session.namespace = namespace;
+            call.session.namespace_name = name;
             call.reply.simple("OK");
         }
         Err(refusal) => call.reply.error(&format!("ERR {refusal}")),

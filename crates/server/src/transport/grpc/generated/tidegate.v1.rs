@@ -90,3 +90,626 @@ pub struct ClearResponse {
     #[prost(int64, tag = "1")]
     pub cleared: i64,
 }
+/// A message on its way in.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NewMessage {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub payload: ::prost::bytes::Bytes,
+    #[prost(message, repeated, tag = "2")]
+    pub headers: ::prost::alloc::vec::Vec<Header>,
+    /// The tenant that it belongs to. Absent: what the queue's hook or template says, else `default`.
+    #[prost(bytes = "bytes", optional, tag = "3")]
+    pub fairness_key: ::core::option::Option<::prost::bytes::Bytes>,
+    /// The weight of that tenant from now on. Absent: the queue's.
+    #[prost(int64, optional, tag = "4")]
+    pub weight: ::core::option::Option<i64>,
+    /// What it costs in the round. Absent means 1.
+    #[prost(int64, optional, tag = "5")]
+    pub cost: ::core::option::Option<i64>,
+    /// Deliver it so much later, or at this time in ms since the epoch; not both.
+    #[prost(int64, optional, tag = "6")]
+    pub delay_ms: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "7")]
+    pub deliver_at_ms: ::core::option::Option<i64>,
+    /// Throttle keys, each charged 1. Absent: what the queue's hook or templates say.
+    #[prost(message, optional, tag = "8")]
+    pub throttle_keys: ::core::option::Option<ThrottleKeys>,
+    /// Throttle keys with amounts.
+    #[prost(message, repeated, tag = "9")]
+    pub charges: ::prost::alloc::vec::Vec<Charge>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Header {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub value: ::prost::bytes::Bytes,
+}
+/// A list that can be there and empty: then nothing is charged, whatever the queue's templates say.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ThrottleKeys {
+    #[prost(bytes = "bytes", repeated, tag = "1")]
+    pub keys: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Charge {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    #[prost(int64, tag = "2")]
+    pub amount: i64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EnqueueRequest {
+    /// On a stream it may be left out: the queue of the request before.
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub messages: ::prost::alloc::vec::Vec<NewMessage>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EnqueueResponse {
+    /// One for each message, in the same order.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<EnqueueResult>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EnqueueResult {
+    #[prost(oneof = "enqueue_result::Outcome", tags = "1, 2")]
+    pub outcome: ::core::option::Option<enqueue_result::Outcome>,
+}
+/// Nested message and enum types in `EnqueueResult`.
+pub mod enqueue_result {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Outcome {
+        /// The id of the message: ids follow time.
+        #[prost(string, tag = "1")]
+        Id(::prost::alloc::string::String),
+        #[prost(message, tag = "2")]
+        Error(super::Refusal),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReceiveRequest {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    /// At most so many messages. Absent means 1.
+    #[prost(int64, optional, tag = "2")]
+    pub max: ::core::option::Option<i64>,
+    /// How long to wait for the first one. Absent takes what is there.
+    #[prost(int64, optional, tag = "3")]
+    pub wait_ms: ::core::option::Option<i64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ReceiveResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub messages: ::prost::alloc::vec::Vec<Message>,
+}
+/// A message on its way out.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Message {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// What answers this delivery of it.
+    #[prost(string, tag = "2")]
+    pub receipt: ::prost::alloc::string::String,
+    /// Attempts that have failed before this one.
+    #[prost(uint32, tag = "3")]
+    pub attempts: u32,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub fairness_key: ::prost::bytes::Bytes,
+    #[prost(uint32, tag = "5")]
+    pub weight: u32,
+    #[prost(uint32, tag = "6")]
+    pub cost: u32,
+    #[prost(uint64, tag = "7")]
+    pub enqueued_at_ms: u64,
+    #[prost(message, repeated, tag = "8")]
+    pub headers: ::prost::alloc::vec::Vec<Header>,
+    #[prost(message, repeated, tag = "9")]
+    pub charges: ::prost::alloc::vec::Vec<Charge>,
+    #[prost(bytes = "bytes", tag = "10")]
+    pub payload: ::prost::bytes::Bytes,
+    /// There if the message is a dead letter.
+    #[prost(message, optional, tag = "11")]
+    pub dead_letter: ::core::option::Option<DeadLetter>,
+}
+/// Why and when a message became a dead letter.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeadLetter {
+    /// The queue where it failed.
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub at_ms: u64,
+    #[prost(uint32, tag = "4")]
+    pub attempts: u32,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ConsumeRequest {
+    #[prost(oneof = "consume_request::Request", tags = "1, 2, 3, 4, 5, 6")]
+    pub request: ::core::option::Option<consume_request::Request>,
+}
+/// Nested message and enum types in `ConsumeRequest`.
+pub mod consume_request {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Request {
+        /// First, and only then.
+        #[prost(message, tag = "1")]
+        Subscribe(super::Subscribe),
+        /// So many messages more. Answered with messages, not with results.
+        #[prost(int64, tag = "2")]
+        Credit(i64),
+        #[prost(message, tag = "3")]
+        Ack(super::Receipts),
+        #[prost(message, tag = "4")]
+        Nack(super::Nacks),
+        #[prost(message, tag = "5")]
+        Extend(super::Extensions),
+        #[prost(message, tag = "6")]
+        Release(super::Receipts),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Subscribe {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    /// How many messages may come before more credit is given.
+    #[prost(int64, tag = "2")]
+    pub credit: i64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Receipts {
+    #[prost(string, repeated, tag = "1")]
+    pub receipts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Nacks {
+    #[prost(message, repeated, tag = "1")]
+    pub items: ::prost::alloc::vec::Vec<NackItem>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Extensions {
+    #[prost(message, repeated, tag = "1")]
+    pub items: ::prost::alloc::vec::Vec<ExtendItem>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ConsumeResponse {
+    #[prost(oneof = "consume_response::Response", tags = "1, 2, 3")]
+    pub response: ::core::option::Option<consume_response::Response>,
+}
+/// Nested message and enum types in `ConsumeResponse`.
+pub mod consume_response {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Response {
+        /// The subscription stands.
+        #[prost(message, tag = "1")]
+        Subscribed(super::Subscribed),
+        /// Messages, each for one credit.
+        #[prost(message, tag = "2")]
+        Messages(super::ReceiveResponse),
+        /// The answer to an ack, nack, extend or release: in the order of the requests.
+        #[prost(message, tag = "3")]
+        Results(super::SettleResponse),
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Subscribed {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AckRequest {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub receipts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct NackRequest {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub items: ::prost::alloc::vec::Vec<NackItem>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NackItem {
+    #[prost(string, tag = "1")]
+    pub receipt: ::prost::alloc::string::String,
+    /// When to try again. Absent: what the queue's hook or backoff says.
+    #[prost(int64, optional, tag = "2")]
+    pub delay_ms: ::core::option::Option<i64>,
+    /// What went wrong, for hooks and dead letters.
+    #[prost(string, optional, tag = "3")]
+    pub error: ::core::option::Option<::prost::alloc::string::String>,
+    /// A throttle key to be left alone for a while: a provider has answered 429.
+    #[prost(message, optional, tag = "4")]
+    pub close: ::core::option::Option<Close>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Close {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub throttle_key: ::prost::bytes::Bytes,
+    #[prost(int64, tag = "2")]
+    pub retry_after_ms: i64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ExtendRequest {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub items: ::prost::alloc::vec::Vec<ExtendItem>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExtendItem {
+    #[prost(string, tag = "1")]
+    pub receipt: ::prost::alloc::string::String,
+    /// From now on.
+    #[prost(int64, tag = "2")]
+    pub visibility_timeout_ms: i64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReleaseRequest {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub receipts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SettleResponse {
+    /// One for each receipt, in the same order.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<SettleResult>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SettleResult {
+    #[prost(oneof = "settle_result::Outcome", tags = "1, 2")]
+    pub outcome: ::core::option::Option<settle_result::Outcome>,
+}
+/// Nested message and enum types in `SettleResult`.
+pub mod settle_result {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Outcome {
+        /// The id of the message.
+        #[prost(string, tag = "1")]
+        Id(::prost::alloc::string::String),
+        #[prost(message, tag = "2")]
+        Error(super::Refusal),
+    }
+}
+/// The settings of a queue. What is absent has its default when a queue is made, and stays when one is changed; in a
+/// report, it is not set.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Settings {
+    /// How long a delivered message may stay unanswered before it comes back. 30,000.
+    #[prost(uint64, optional, tag = "1")]
+    pub visibility_timeout_ms: ::core::option::Option<u64>,
+    /// After how long a message that nobody took is dropped. Never.
+    #[prost(uint64, optional, tag = "2")]
+    pub retention_ms: ::core::option::Option<u64>,
+    /// After how many failed attempts a message is a dead letter. Never.
+    #[prost(uint32, optional, tag = "3")]
+    pub max_attempts: ::core::option::Option<u32>,
+    #[prost(message, optional, tag = "4")]
+    pub backoff: ::core::option::Option<Backoff>,
+    /// Where dead letters go. `NAME.dlq`, made with the queue; empty is nowhere.
+    #[prost(string, optional, tag = "5")]
+    pub dead_letter_queue: ::core::option::Option<::prost::alloc::string::String>,
+    /// The most messages and bytes held; more are refused.
+    #[prost(uint64, optional, tag = "6")]
+    pub max_depth: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "7")]
+    pub max_bytes: ::core::option::Option<u64>,
+    /// The weight of a flow whose messages bring none. 1.
+    #[prost(uint32, optional, tag = "8")]
+    pub weight: ::core::option::Option<u32>,
+    /// What a flow of weight 1 may spend in a turn, in cost. 1.
+    #[prost(uint32, optional, tag = "9")]
+    pub quantum: ::core::option::Option<u32>,
+    /// Lanes of one flow; past them, its messages wait in one line. 64.
+    #[prost(uint32, optional, tag = "10")]
+    pub max_lanes: ::core::option::Option<u32>,
+    /// The fairness key of messages that bring none: a template over headers, `{headers.tenant}`.
+    #[prost(string, optional, tag = "11")]
+    pub fairness_key: ::core::option::Option<::prost::alloc::string::String>,
+    /// The throttle keys of messages that bring none: templates over headers, `tenant:{headers.tenant}`.
+    #[prost(string, repeated, tag = "12")]
+    pub throttle_keys: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(enumeration = "Durability", optional, tag = "13")]
+    pub durability: ::core::option::Option<i32>,
+    /// Lua: chooses fairness key, weight, cost and throttle keys.
+    #[prost(string, optional, tag = "14")]
+    pub on_enqueue: ::core::option::Option<::prost::alloc::string::String>,
+    /// Lua: chooses between another attempt and the dead letters.
+    #[prost(string, optional, tag = "15")]
+    pub on_failure: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// How long a failed message waits: `initial_ms`, then `factor` times as long each time, up to `max_ms`. Set as a whole: what
+/// is absent has its default.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Backoff {
+    #[prost(uint64, optional, tag = "1")]
+    pub initial_ms: ::core::option::Option<u64>,
+    #[prost(double, optional, tag = "2")]
+    pub factor: ::core::option::Option<f64>,
+    #[prost(uint64, optional, tag = "3")]
+    pub max_ms: ::core::option::Option<u64>,
+    /// The part of a wait that is left to chance, from 0 to 1.
+    #[prost(double, optional, tag = "4")]
+    pub jitter: ::core::option::Option<f64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CreateQueueRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub settings: ::core::option::Option<Settings>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UpdateQueueRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// What is there is changed.
+    #[prost(message, optional, tag = "2")]
+    pub settings: ::core::option::Option<Settings>,
+    /// Names of settings that go back to their defaults. Not `dead_letter_queue`: name the queue.
+    #[prost(string, repeated, tag = "3")]
+    pub defaults: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct QueueRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteQueueResponse {}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListQueuesRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListQueuesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub queues: ::prost::alloc::vec::Vec<QueueReport>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PurgeQueueResponse {
+    /// How many messages were dropped.
+    #[prost(uint64, tag = "1")]
+    pub purged: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedriveRequest {
+    /// The dead-letter queue.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// At most so many. Absent: all.
+    #[prost(int64, optional, tag = "2")]
+    pub count: ::core::option::Option<i64>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RedriveResponse {
+    /// How many messages were moved.
+    #[prost(uint64, tag = "1")]
+    pub redriven: u64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct QueueReport {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub settings: ::core::option::Option<Settings>,
+    #[prost(message, optional, tag = "3")]
+    pub stats: ::core::option::Option<QueueStats>,
+}
+/// How a queue is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct QueueStats {
+    /// Messages held: ready, parked, delayed and in flight.
+    #[prost(uint64, tag = "1")]
+    pub depth: u64,
+    /// Messages that could be delivered to whoever asks.
+    #[prost(uint64, tag = "2")]
+    pub ready: u64,
+    /// Messages that wait for a limit.
+    #[prost(uint64, tag = "3")]
+    pub parked: u64,
+    /// Messages that wait for their time.
+    #[prost(uint64, tag = "4")]
+    pub delayed: u64,
+    /// Messages delivered and not answered.
+    #[prost(uint64, tag = "5")]
+    pub in_flight: u64,
+    #[prost(uint64, tag = "6")]
+    pub bytes: u64,
+    /// Flows with messages.
+    #[prost(uint64, tag = "7")]
+    pub flows: u64,
+    /// Subscriptions and waiting receives, and the messages that they would take.
+    #[prost(uint64, tag = "8")]
+    pub consumers: u64,
+    #[prost(uint64, tag = "9")]
+    pub credit: u64,
+    #[prost(uint64, optional, tag = "10")]
+    pub oldest_age_ms: ::core::option::Option<u64>,
+    #[prost(bool, tag = "11")]
+    pub paused: bool,
+    /// Since the server started.
+    #[prost(uint64, tag = "12")]
+    pub enqueued: u64,
+    #[prost(uint64, tag = "13")]
+    pub delivered: u64,
+    #[prost(uint64, tag = "14")]
+    pub acked: u64,
+    #[prost(uint64, tag = "15")]
+    pub nacked: u64,
+    #[prost(uint64, tag = "16")]
+    pub timed_out: u64,
+    #[prost(uint64, tag = "17")]
+    pub dead_lettered: u64,
+    #[prost(uint64, tag = "18")]
+    pub expired: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FlowsRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// At most so many. Absent means 100.
+    #[prost(int64, optional, tag = "2")]
+    pub limit: ::core::option::Option<i64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct FlowsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub flows: ::prost::alloc::vec::Vec<FlowReport>,
+}
+/// How a flow is doing.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct FlowReport {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub fairness_key: ::prost::bytes::Bytes,
+    #[prost(uint32, tag = "2")]
+    pub weight: u32,
+    /// Messages that wait, parked ones included.
+    #[prost(uint64, tag = "3")]
+    pub waiting: u64,
+    #[prost(uint64, tag = "4")]
+    pub in_flight: u64,
+    /// Messages that wait for a limit, and the throttle keys that they wait for.
+    #[prost(uint64, tag = "5")]
+    pub parked: u64,
+    #[prost(bytes = "bytes", repeated, tag = "6")]
+    pub parked_on: ::prost::alloc::vec::Vec<::prost::bytes::Bytes>,
+    /// Deliveries while it has been active.
+    #[prost(uint64, tag = "7")]
+    pub delivered: u64,
+    /// Its part of what active flows have been delivered, and the part that its weight asks for.
+    #[prost(double, tag = "8")]
+    pub share: f64,
+    #[prost(double, tag = "9")]
+    pub fair_share: f64,
+    #[prost(uint64, optional, tag = "10")]
+    pub oldest_age_ms: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    /// `burst` tokens at once, and `count` tokens back every `period_s` seconds.
+    #[prost(int64, tag = "2")]
+    pub burst: i64,
+    #[prost(int64, tag = "3")]
+    pub count: i64,
+    #[prost(int64, tag = "4")]
+    pub period_s: i64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListLimitsRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListLimitsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub limits: ::prost::alloc::vec::Vec<LimitReport>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveLimitResponse {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TakeLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    /// How many tokens. Absent means 1; 0 is a look that passes and takes nothing.
+    #[prost(int64, optional, tag = "2")]
+    pub quantity: ::core::option::Option<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CloseLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    #[prost(int64, tag = "2")]
+    pub retry_after_ms: i64,
+}
+/// A named limit. One without a burst is only closed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LimitReport {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    #[prost(uint64, optional, tag = "2")]
+    pub burst: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "3")]
+    pub count: ::core::option::Option<u64>,
+    #[prost(double, optional, tag = "4")]
+    pub period_s: ::core::option::Option<f64>,
+    /// Tokens now; negative is debt.
+    #[prost(int64, optional, tag = "5")]
+    pub tokens: ::core::option::Option<i64>,
+    /// Until when it is to be left alone, in ms since the epoch.
+    #[prost(uint64, optional, tag = "6")]
+    pub closed_until_ms: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SettingRequest {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetSettingRequest {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Setting {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListSettingsRequest {
+    #[prost(string, tag = "1")]
+    pub prefix: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListSettingsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub settings: ::prost::alloc::vec::Vec<Setting>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveSettingResponse {}
+/// When an enqueue, ack or nack is answered, and so what a crash may forget of what was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum Durability {
+    Unspecified = 0,
+    /// Once it is on disk: forgets nothing.
+    Fsync = 1,
+    /// At once; on disk within the flush interval: forgets that much.
+    Interval = 2,
+    /// At once; on disk when there is another reason to write: may forget all since then.
+    Memory = 3,
+}
+impl Durability {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "DURABILITY_UNSPECIFIED",
+            Self::Fsync => "DURABILITY_FSYNC",
+            Self::Interval => "DURABILITY_INTERVAL",
+            Self::Memory => "DURABILITY_MEMORY",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "DURABILITY_UNSPECIFIED" => Some(Self::Unspecified),
+            "DURABILITY_FSYNC" => Some(Self::Fsync),
+            "DURABILITY_INTERVAL" => Some(Self::Interval),
+            "DURABILITY_MEMORY" => Some(Self::Memory),
+            _ => None,
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use http::Method;
 
 use super::super::headers::{MediaType, bearer_of};
-use super::super::route::{self, Ask, Route};
+use super::super::route::{self, Ask, Found, Route};
 
 /// The largest plain request, head and body. A larger one is left to hyper, which has its own bounds.
 pub const MAX_BYTES: usize = 16 * 1024;
@@ -84,7 +84,9 @@ fn read_head(bytes: &[u8]) -> Option<Option<Head<'_>>> {
     if request.method != Some("POST") || request.version != Some(1) {
         return None;
     }
-    let Ok(Route::Ask(ask)) = route::find(&Method::POST, request.path?) else { return None };
+    let Ok(Found { route: Route::Ask(ask), .. }) = route::find(&Method::POST, request.path?) else {
+        return None;
+    };
     let Headers { token, namespace, body_len } = read_headers(request.headers)?;
     Some(Some(Head { ask, token, namespace, head_len, body_len: body_len? }))
 }

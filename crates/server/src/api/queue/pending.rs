@@ -1,0 +1,126 @@
+//! Operations on their way: to hooks if any has a say, to the engine, and back.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tidegate_core::Nanos;
+use tidegate_engine::{Refused, Submission};
+use tokio::sync::oneshot;
+
+use super::hooks::Choosing;
+use super::ops::Ops;
+use super::port::{Op, Outcome, Reply};
+use super::prepare::Open;
+use super::queues::Queues;
+use crate::api::Transport;
+
+/// Answers that are on their way: one outcome for each operation. Dropped, it gives back what it would have held.
+pub struct Pending {
+    queues: Arc<Queues>,
+    transport: Transport,
+    len: usize,
+    began: Nanos,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Hooks are asked.
+    Choosing(Choosing, Batch),
+    /// Others go first.
+    Held(Batch),
+    /// The engine has it.
+    Sent(oneshot::Receiver<Vec<Outcome>>),
+}
+
+struct Batch {
+    ops: Vec<Op>,
+    open: Vec<(usize, Open)>,
+}
+
+impl Pending {
+    /// Sends operations on their way.
+    pub(super) fn start(ops: Ops) -> Pending {
+        let mut pending = Pending::hold(ops);
+        pending.release();
+        pending
+    }
+
+    /// Operations that wait until they are [released](Pending::release).
+    pub(super) fn hold(mut gathered: Ops) -> Pending {
+        let (ops, open) = (std::mem::take(&mut gathered.ops), std::mem::take(&mut gathered.open));
+        let (queues, transport) = (gathered.queues.clone(), gathered.transport);
+        let (len, began) = (ops.len(), queues.now());
+        Pending { queues, transport, len, began, stage: Stage::Held(Batch { ops, open }) }
+    }
+
+    /// Lets held operations go: nothing is before them any more.
+    pub(super) fn release(&mut self) {
+        let Stage::Held(batch) = &mut self.stage else { return };
+        let batch = Batch { ops: std::mem::take(&mut batch.ops), open: std::mem::take(&mut batch.open) };
+        self.stage = match batch.open.is_empty() {
+            true => self.send(batch.ops),
+            false => Stage::Choosing(self.queues.hooks().choose(&batch.ops, &batch.open), batch),
+        };
+    }
+
+    /// Whether the engine has them: what comes after may go.
+    pub(super) fn is_sent(&self) -> bool {
+        matches!(self.stage, Stage::Sent(_))
+    }
+
+    /// Looks whether hooks have chosen, and sends the operations if so.
+    pub(super) fn advance(&mut self, context: &mut Context<'_>) {
+        let Stage::Choosing(choosing, batch) = &mut self.stage else { return };
+        let Poll::Ready(chosen) = choosing.poll(context) else { return };
+        for ((index, open), chosen) in batch.open.drain(..).zip(chosen) {
+            if let (Op::Enqueue(enqueue), Some(chosen)) = (&mut batch.ops[index], chosen) {
+                open.apply(chosen, enqueue);
+            }
+        }
+        let ops = std::mem::take(&mut batch.ops);
+        self.stage = self.send(ops);
+    }
+
+    fn send(&self, ops: Vec<Op>) -> Stage {
+        let (sender, receiver) = oneshot::channel();
+        // If the engine has stopped, the sender is dropped here, and the receiver says so.
+        self.queues.handle.submit(Submission { ops, reply: Reply::Caller(sender) }).ok();
+        Stage::Sent(receiver)
+    }
+
+    /// How many outcomes there will be.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there will be none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+impl Future for Pending {
+    type Output = Vec<Outcome>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Vec<Outcome>> {
+        self.advance(context);
+        let Stage::Sent(receiver) = &mut self.stage else { return Poll::Pending };
+        let outcomes = ready!(Pin::new(receiver).poll(context))
+            .unwrap_or_else(|_| (0..self.len).map(|_| Outcome::Refused(Refused::Stopping)).collect());
+        let metrics = self.queues.metrics();
+        metrics.answered(self.transport, &outcomes, self.queues.now().saturating_sub(self.began));
+        Poll::Ready(outcomes)
+    }
+}
+
+/// What was on its way to nobody is given back.
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let Stage::Sent(receiver) = &mut self.stage else { return };
+        receiver.close();
+        if let Ok(outcomes) = receiver.try_recv() {
+            self.queues.give_back(outcomes);
+        }
+    }
+}

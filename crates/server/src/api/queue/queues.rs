@@ -1,0 +1,244 @@
+//! What the Queue door opens on to.
+
+use std::sync::{Arc, OnceLock};
+
+use tidegate_core::Nanos;
+use tidegate_engine::{Admin, Definition, Directory, QueueReport, Submission, Task};
+use tidegate_limiter::{Buckets, Clock};
+use tokio::sync::{oneshot, watch};
+
+use super::hooks::Hooks;
+use super::line::Line;
+use super::ops::Ops;
+use super::pending::Pending;
+use super::port::{Delivery, Engine, Handle, Op, Outcome, Reply, ServerPort, undo};
+use super::readiness::Readiness;
+use super::{AdminCall, limits};
+use crate::api::metrics::QueueMetrics;
+use crate::api::namespace::NamespaceName;
+use crate::api::{Refusal, Transport};
+use crate::config;
+
+/// What callers may ask for at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Bytes of one payload.
+    pub max_message_bytes: usize,
+    /// Operations of one request.
+    pub max_batch: usize,
+    /// Messages of one receive.
+    pub max_receive: u32,
+    /// How long a receive waits.
+    pub max_wait_ms: u64,
+}
+
+impl Bounds {
+    /// As configured.
+    pub fn new(config: &config::Queue) -> Bounds {
+        Bounds {
+            max_message_bytes: config.max_message_bytes,
+            max_batch: config.max_batch,
+            max_receive: config.max_receive,
+            max_wait_ms: config.max_wait_ms,
+        }
+    }
+}
+
+/// The queues of this server: the way to their engine, and what everybody may see of it.
+pub struct Queues {
+    pub(super) handle: Handle,
+    directory: Arc<Directory>,
+    limits: Arc<Buckets>,
+    hooks: Arc<Hooks>,
+    pub(super) clock: Clock,
+    metrics: QueueMetrics,
+    bounds: Bounds,
+    readiness: Readiness,
+    stopping: watch::Sender<bool>,
+}
+
+/// What becomes the port of an engine that is about to be made: see [`Queues::new`].
+pub struct Prelude {
+    handle: Arc<OnceLock<Handle>>,
+    hooks: Arc<Hooks>,
+}
+
+impl Prelude {
+    /// For an engine whose queues run these hooks.
+    pub fn new(hooks: Arc<Hooks>) -> Prelude {
+        Prelude { handle: Arc::default(), hooks }
+    }
+
+    /// The port for the engine.
+    pub fn port(&self) -> ServerPort {
+        ServerPort { handle: self.handle.clone(), hooks: self.hooks.clone() }
+    }
+}
+
+/// What can be seen of an engine without asking it.
+pub struct View {
+    directory: Arc<Directory>,
+    limits: Arc<Buckets>,
+}
+
+impl View {
+    /// Of an engine that is not yet running.
+    pub fn of(engine: &Engine) -> View {
+        View { directory: engine.directory().clone(), limits: engine.limits().clone() }
+    }
+}
+
+impl Queues {
+    /// The queues of an engine that now runs.
+    pub fn new(prelude: Prelude, view: View, handle: Handle, clock: Clock, bounds: Bounds) -> Queues {
+        let Prelude { handle: known, hooks } = prelude;
+        // Nobody else sets it.
+        known.set(handle.clone()).ok();
+        let View { directory, limits } = view;
+        hooks.serve(directory.clone());
+        let (stopping, _) = watch::channel(false);
+        let metrics = QueueMetrics::default();
+        let readiness = Readiness::default();
+        Queues { handle, directory, limits, hooks, clock, metrics, bounds, readiness, stopping }
+    }
+
+    /// Starts to gather operations.
+    pub fn ops(self: &Arc<Self>, transport: Transport) -> Ops {
+        Ops::new(self.clone(), transport)
+    }
+
+    /// Submits operations that do not follow any others. For those of a connection, see [`Line`].
+    pub fn submit(&self, ops: Ops) -> Pending {
+        Pending::start(ops)
+    }
+
+    /// The submissions of one connection, in order.
+    pub fn line<T>(&self) -> Line<T> {
+        Line::default()
+    }
+
+    /// Submits one operation and waits for its outcome; a refusal is an error.
+    pub async fn ask(&self, ops: Ops) -> Result<Outcome, Refusal> {
+        match self.submit(ops).await.pop() {
+            Some(Outcome::Refused(refused)) => Err(refused.into()),
+            Some(outcome) => Ok(outcome),
+            None => Err(Refusal::shutting_down()),
+        }
+    }
+
+    /// Waits for messages. Ends early when the server stops.
+    pub async fn receive(&self, ops: Ops) -> Result<Vec<Delivery>, Refusal> {
+        let mut stopping = self.stopping.subscribe();
+        tokio::select! {
+            outcome = self.ask(ops) => match outcome? {
+                Outcome::Received(deliveries) => Ok(deliveries),
+                _ => Ok(Vec::new()),
+            },
+            _ = stopping.wait_for(|stopping| *stopping) => Err(Refusal::shutting_down()),
+        }
+    }
+
+    /// Runs an administrative call, and tells of it as a JSON document.
+    pub async fn admin(
+        self: &Arc<Self>,
+        transport: Transport,
+        namespace: &NamespaceName,
+        call: AdminCall,
+    ) -> Result<Vec<u8>, Refusal> {
+        let mut ops = self.ops(transport);
+        let told = ops.admin(namespace, call)?;
+        let outcome = self.ask(ops).await?;
+        told.document(self, namespace, outcome)
+    }
+
+    /// Ends a subscription. Its leases come back at once; nobody waits for that.
+    pub fn unsubscribe(&self, consumers: impl Iterator<Item = tidegate_core::queue::ConsumerId>) {
+        let ops: Vec<Op> = consumers.map(|consumer| Op::Unsubscribe { consumer }).collect();
+        if !ops.is_empty() {
+            // An engine that has stopped has given everything back.
+            self.handle.submit(Submission { ops, reply: Reply::Nobody }).ok();
+        }
+    }
+
+    /// Gives back what outcomes hold that nobody will hear of.
+    pub(super) fn give_back(&self, outcomes: Vec<Outcome>) {
+        let ops: Vec<Op> = outcomes.into_iter().flat_map(undo).collect();
+        if !ops.is_empty() {
+            // An engine that has stopped has given everything back.
+            self.handle.submit(Submission { ops, reply: Reply::Nobody }).ok();
+        }
+    }
+
+    /// A queue by its name.
+    pub fn queue(&self, namespace: &NamespaceName, name: &[u8]) -> Result<Arc<Definition>, Refusal> {
+        let text = std::str::from_utf8(name).ok();
+        let found = text.and_then(|name| self.directory.queue(namespace.as_str(), name));
+        found.ok_or_else(|| Refusal::queue_not_found(name))
+    }
+
+    /// What everybody may see: queues and settings.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Named limits, which both doors draw on.
+    pub fn limits(&self) -> limits::Named<'_> {
+        limits::Named { buckets: &self.limits, now: self.now() }
+    }
+
+    /// Refuses more operations at once than are allowed.
+    pub fn check_batch(&self, len: usize) -> Result<(), Refusal> {
+        match len > self.bounds.max_batch {
+            true => Err(Refusal::too_many_at_once(len, self.bounds.max_batch)),
+            false => Ok(()),
+        }
+    }
+
+    /// What callers may ask for at once.
+    pub fn bounds(&self) -> &Bounds {
+        &self.bounds
+    }
+
+    /// What is counted.
+    pub fn metrics(&self) -> &QueueMetrics {
+        &self.metrics
+    }
+
+    /// The hooks that queues bring.
+    pub fn hooks(&self) -> &Hooks {
+        &self.hooks
+    }
+
+    /// How every queue of every namespace is doing: one question to the engine.
+    pub async fn reports(self: &Arc<Self>) -> Vec<(String, QueueReport)> {
+        let namespaces = self.directory.namespaces();
+        let list = |namespace: &String| {
+            let namespace = namespace.as_str().into();
+            Op::Admin(Admin { namespace, task: Task::List })
+        };
+        let (sender, receiver) = oneshot::channel();
+        let ops = namespaces.iter().map(list).collect();
+        // If the engine has stopped there is nothing to tell.
+        self.handle.submit(Submission { ops, reply: Reply::Caller(sender) }).ok();
+        let told = namespaces.into_iter().zip(receiver.await.unwrap_or_default());
+        let queues = |(namespace, outcome): (String, Outcome)| match outcome {
+            Outcome::Queues(queues) => queues.into_iter().map(|queue| (namespace.clone(), queue)).collect(),
+            _ => Vec::new(),
+        };
+        told.flat_map(queues).collect()
+    }
+
+    /// Whether the engine answers.
+    pub fn ready(&self) -> Result<(), Refusal> {
+        self.readiness.check(&self.handle, self.now())
+    }
+
+    /// Ends waiting receives: the server is about to stop.
+    pub fn drain(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    pub(super) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+}

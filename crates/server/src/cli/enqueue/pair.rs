@@ -1,0 +1,42 @@
+//! `NAME=VALUE`, as flags have it.
+
+/// A name and a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair<V>(pub String, pub V);
+
+/// Why a word is no pair.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    /// It has no `=`.
+    #[error("expected NAME=VALUE")]
+    NoHeader,
+    /// It does not end in `=` and a number.
+    #[error("expected KEY=N, with a whole number")]
+    NoCharge,
+}
+
+/// A header: a value may have more of `=`.
+pub fn header(word: &str) -> Result<Pair<String>, Invalid> {
+    let (name, value) = word.split_once('=').ok_or(Invalid::NoHeader)?;
+    Ok(Pair(name.to_owned(), value.to_owned()))
+}
+
+/// A charge: a key may have more of `=`.
+pub fn charge(word: &str) -> Result<Pair<u64>, Invalid> {
+    let (key, amount) = word.rsplit_once('=').ok_or(Invalid::NoCharge)?;
+    Ok(Pair(key.to_owned(), amount.parse().map_err(|_| Invalid::NoCharge)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_or_the_first_sign_counts() {
+        assert_eq!(header("a=b=c"), Ok(Pair("a".to_owned(), "b=c".to_owned())));
+        assert_eq!(header("a="), Ok(Pair("a".to_owned(), String::new())));
+        assert_eq!(header("a"), Err(Invalid::NoHeader));
+        assert_eq!(charge("a=b=5"), Ok(Pair("a=b".to_owned(), 5)));
+        assert_eq!([charge("a"), charge("a=b"), charge("a=-1")], [const { Err(Invalid::NoCharge) }; 3]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The queue engine: opened from disk, started, and stopped when the last connection is done.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tidegate_core::Nanos;
+use tidegate_engine::engine::{Options, Report};
+use tidegate_engine::{Engine, Running};
+use tidegate_limiter::{Buckets, Clock};
+use tidegate_store::DataDir;
+use tidegate_store::disk::RealDisk;
+
+use super::Error;
+use crate::api::Api;
+use crate::api::queue::hooks::Hooks;
+use crate::api::queue::{Bounds, Prelude, Queues, ServerPort, View};
+use crate::config::{self, Config};
+
+/// Where in the data directory queues are kept.
+const DIRECTORY: &str = "queue";
+
+/// An engine that was read from disk and does not run yet.
+pub struct Opened {
+    engine: Engine<ServerPort>,
+    prelude: Prelude,
+    report: Report,
+}
+
+/// A running engine.
+pub struct QueueEngine {
+    running: Running<ServerPort>,
+}
+
+/// Reads what an earlier run left.
+pub fn open(config: &config::Queue, dir: &DataDir) -> Result<Opened, Error> {
+    let started = Instant::now();
+    let disk = RealDisk::open(dir, DIRECTORY)?;
+    let prelude = Prelude::new(Arc::new(Hooks::new(config)));
+    let options = Options {
+        flush_interval_ms: config.flush_interval_ms,
+        segment_bytes: config.segment_bytes,
+        seed: seed(),
+    };
+    let now = Clock::new().now();
+    let (engine, report) = Engine::open(disk, prelude.port(), Arc::new(Buckets::new()), options, now)?;
+    tell(&report, started);
+    Ok(Opened { engine, prelude, report })
+}
+
+/// Two numbers that nobody can guess.
+fn seed() -> [u64; 2] {
+    let secret = tidegate_limiter::keys::random_secret();
+    let (low, high) = secret.split_at(8);
+    [low, high].map(|half| half.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
+}
+
+fn tell(report: &Report, started: Instant) {
+    let torn = report.journal.torn_tails.len();
+    for (index, line) in report.journal.lines().into_iter().enumerate() {
+        match index < torn {
+            // After a crash this is how it ought to be.
+            true => tracing::info!("{line}"),
+            false => tracing::warn!("{line}"),
+        }
+    }
+    let (queues, messages, bytes) = (report.queues, report.messages, report.journal.bytes);
+    tracing::info!(
+        queues,
+        messages,
+        bytes,
+        elapsed_ms = started.elapsed().as_millis() as u64,
+        "queues restored"
+    );
+}
+
+impl Opened {
+    /// The newest time that was written down: the clock must not be behind it.
+    pub fn newest(&self) -> Nanos {
+        self.report.newest
+    }
+
+    /// Starts the engine and opens the Queue door of `api`.
+    pub fn start(self, config: &config::Queue, api: &Api) -> Result<QueueEngine, Error> {
+        let Opened { engine, prelude, .. } = self;
+        let view = View::of(&engine);
+        let running = Running::start(engine, api.clock().clone()).map_err(Error::system("start a thread"))?;
+        let queues = Queues::new(prelude, view, running.handle(), api.clock().clone(), Bounds::new(config));
+        api.open_queues(Arc::new(queues));
+        Ok(QueueEngine { running })
+    }
+}
+
+impl QueueEngine {
+    /// An engine over the data in `data_dir`, for an api that has none yet.
+    pub fn start(config: &Config, data_dir: &Path, api: &Api) -> Result<QueueEngine, Error> {
+        open(&config.queue, &DataDir::open(data_dir)?)?.start(&config.queue, api)
+    }
+
+    /// Takes nothing more, writes what there is, and ends.
+    pub fn stop(self) {
+        self.running.stop();
+    }
+}

@@ -1,0 +1,96 @@
+//! Outcomes to replies.
+
+use tidegate_core::queue::MessageId;
+
+use super::consumers::Consumers;
+use super::message;
+use crate::api::queue::document::Read;
+use crate::api::queue::receipt::id_digits;
+use crate::api::queue::{Outcome, Told};
+use crate::api::{NamespaceName, Queues, Refusal};
+use crate::transport::resp::reply::Reply;
+
+/// How the reply to a command is made of its outcomes.
+pub enum Shape {
+    /// The id of a message.
+    Id,
+    /// `OK`.
+    Ok,
+    /// `OK` for each, in an array; some have been refused already.
+    Each(Vec<Option<Refusal>>),
+    /// Messages.
+    Messages,
+    /// The number of the subscription.
+    Consumer(u32),
+    /// A JSON document.
+    Document(Box<(NamespaceName, Told)>),
+}
+
+impl Shape {
+    /// Writes the reply, out of the next outcomes.
+    pub fn write(
+        self,
+        outcomes: &mut impl Iterator<Item = Outcome>,
+        consumers: &mut Consumers,
+        queues: Option<&Queues>,
+        reply: &mut Reply<'_>,
+    ) {
+        let mut next = || match outcomes.next() {
+            Some(Outcome::Refused(refused)) => Err(Refusal::from(refused)),
+            Some(outcome) => Ok(outcome),
+            None => Err(Refusal::shutting_down()),
+        };
+        match self {
+            Shape::Id => answer(reply, next(), |reply, outcome| match outcome {
+                Outcome::Enqueued(id) => write_id(reply, id),
+                _ => reply.null(),
+            }),
+            Shape::Ok => answer(reply, next(), |reply, _| reply.simple("OK")),
+            Shape::Each(refused) => {
+                reply.array(refused.len());
+                for refused in refused {
+                    let outcome = refused.map_or_else(&mut next, Err);
+                    answer(reply, outcome, |reply, _| reply.simple("OK"));
+                }
+            }
+            Shape::Messages => answer(reply, next(), |reply, outcome| match outcome {
+                Outcome::Received(deliveries) => {
+                    reply.array(deliveries.len());
+                    // One that cannot be read comes again when its lease has run out.
+                    for delivery in deliveries {
+                        answer(reply, Read::new(delivery), |reply, read| message::write(reply, &read));
+                    }
+                }
+                _ => reply.array(0),
+            }),
+            Shape::Consumer(tag) => match next() {
+                Ok(Outcome::Subscribed(consumer)) => {
+                    consumers.confirm(tag, consumer);
+                    reply.integer(tag.into());
+                }
+                Ok(_) => reply.null(),
+                Err(refusal) => {
+                    consumers.remove(tag);
+                    reply.error(&format!("ERR {refusal}"));
+                }
+            },
+            Shape::Document(about) => {
+                let (namespace, told) = *about;
+                let queues = queues.ok_or_else(Refusal::queues_off);
+                let document = next().and_then(|outcome| told.document(queues?, &namespace, outcome));
+                answer(reply, document, |reply, document| reply.bulk(&document));
+            }
+        }
+    }
+}
+
+fn answer<T>(reply: &mut Reply<'_>, result: Result<T, Refusal>, write: impl FnOnce(&mut Reply<'_>, T)) {
+    match result {
+        Ok(value) => write(reply, value),
+        Err(refusal) => reply.error(&format!("ERR {refusal}")),
+    }
+}
+
+fn write_id(reply: &mut Reply<'_>, id: MessageId) {
+    reply.bulk(&id_digits(id));
+}

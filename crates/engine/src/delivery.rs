@@ -30,6 +30,17 @@ impl<D: Disk> Delivery<D> {
         self.pinned.read()
     }
 
+    /// Reads the messages of several deliveries: those that lie side by side, in one go.
+    pub fn read_all(deliveries: &[Delivery<D>]) -> Vec<Result<Body, Error>> {
+        let pinned: Vec<&Pinned<D>> = deliveries.iter().map(|delivery| &delivery.pinned).collect();
+        Pinned::read_all(&pinned)
+    }
+
+    /// What the record of the message takes: a little more than its headers and its payload.
+    pub fn bytes(&self) -> usize {
+        self.pinned.place().len as usize
+    }
+
     /// Why and when the message became a dead letter, if that is what it is in this queue.
     pub fn dead_letter<'b>(&self, message: &MessageRecord<'b>) -> Option<DeadLetter<'b>> {
         // Back in the queue it came from, it is none.

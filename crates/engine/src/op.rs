@@ -78,6 +78,8 @@ pub enum Op<S> {
         /// Which delivery of it.
         receipt: Receipt,
     },
+    /// Whoever waited for a receive may have left: those that nobody listens to any more take nothing.
+    Withdraw,
     /// About queues, limits and settings.
     Admin(Admin),
 }

@@ -21,12 +21,13 @@ pub struct Clock {
     pub set_back: Nanos,
 }
 
-impl Clock {
-    /// The clock of a new simulation.
-    pub fn new() -> Clock {
+impl Default for Clock {
+    fn default() -> Clock {
         Clock { now: START, elapsed: 0, set_back: 0 }
     }
+}
 
+impl Clock {
     /// Time for one call.
     pub fn tick(&mut self) -> Nanos {
         self.pass(1);

@@ -77,7 +77,11 @@ impl World {
     }
 
     /// Sends a job off.
-    fn depart(&mut self, job: Job<tidegate_store::disk::simulated::SimDisk>, now: Nanos) -> Result<(), Violation> {
+    fn depart(
+        &mut self,
+        job: Job<tidegate_store::disk::simulated::SimDisk>,
+        now: Nanos,
+    ) -> Result<(), Violation> {
         assert!(self.job.is_none(), "two jobs are under way");
         let is_slow = !self.is_calm && self.chance.percent(self.plan.odds.slow);
         let takes = match is_slow {

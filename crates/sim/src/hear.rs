@@ -63,7 +63,17 @@ impl World {
         match (asked, outcome) {
             (Asked::Enqueue(sent), Outcome::Enqueued(id)) => {
                 let Sent { tag, queue, durability, flow, weight, cost, is_free } = sent;
-                self.emit(Event::Enqueued(Enqueued { id, tag, queue, durability, at, flow, weight, cost, is_free }))
+                self.emit(Event::Enqueued(Enqueued {
+                    id,
+                    tag,
+                    queue,
+                    durability,
+                    at,
+                    flow,
+                    weight,
+                    cost,
+                    is_free,
+                }))
             }
             (Asked::Receive(holder), Outcome::Received(deliveries)) => self.delivered(holder, deliveries),
             (Asked::Subscribe(holder), Outcome::Subscribed(consumer)) => {
@@ -77,7 +87,9 @@ impl World {
                 let answer = match outcome {
                     Outcome::Done => Answer::Done,
                     Outcome::Refused(Refused::Storage(_)) => Answer::Storage,
-                    Outcome::Refused(Refused::StaleReceipt(_) | Refused::MessageNotFound(_)) => Answer::NotHeld,
+                    Outcome::Refused(Refused::StaleReceipt(_) | Refused::MessageNotFound(_)) => {
+                        Answer::NotHeld
+                    }
                     // The engine stops: it was not looked at.
                     _ => Answer::Storage,
                 };

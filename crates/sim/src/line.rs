@@ -53,12 +53,18 @@ impl Display for Event {
             }
             Event::LimitSet { key, rate: None, at } => write!(f, "limit {key} removed at {}", At(*at)),
             Event::LimitUncertain { key } => write!(f, "limit {key} may be as it was or as it was to be"),
-            Event::KeyClosed { key, until, at } => write!(f, "key {key} closed at {} until {}", At(*at), At(*until)),
+            Event::KeyClosed { key, until, at } => {
+                write!(f, "key {key} closed at {} until {}", At(*at), At(*until))
+            }
             Event::Disturbed { queue: Some(queue), .. } => write!(f, "queue {} is disturbed", queue.0),
             Event::Disturbed { queue: None, .. } => write!(f, "all queues are disturbed"),
             Event::Drained { depths, live_bytes, total_bytes, .. } => {
                 let left: u64 = depths.iter().map(|(_, depth)| depth).sum();
-                write!(f, "drained: {left} left in {} queues, {live_bytes} of {total_bytes} bytes live", depths.len())
+                write!(
+                    f,
+                    "drained: {left} left in {} queues, {live_bytes} of {total_bytes} bytes live",
+                    depths.len()
+                )
             }
         }
     }

@@ -42,7 +42,9 @@ fn main() -> ExitCode {
                 let (hash, events, runs, messages) =
                     (summary.hash, summary.events, summary.runs, summary.messages);
                 if seeds.end - seeds.start == 1 {
-                    println!("seed {seed}: trace {hash:016x}, {events} events, {runs} starts, {messages} messages");
+                    println!(
+                        "seed {seed}: trace {hash:016x}, {events} events, {runs} starts, {messages} messages"
+                    );
                 }
             }
             Err(failure) => {

@@ -150,7 +150,7 @@ impl World {
         let disk = SimDisk::new(chance.any());
         World {
             plan,
-            clock: Clock::new(),
+            clock: Clock::default(),
             port: SimPort::new(disk.clone()),
             disk,
             engine: None,

@@ -1,7 +1,8 @@
-//! The disk under all of them: how long does it take until 4 KB more of a file are on it?
+//! The disk under all of them: how long does it take until 4 KB of a file are on it?
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -12,9 +13,23 @@ use crate::load::outcome::Latency;
 use crate::peers::process::folder;
 use crate::row::Figures;
 
-/// A file that is appended to.
+/// Where each block goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// To the end of the file, which grows: the file system has to write down the new length as well.
+    End,
+    /// Over bytes that are there: only the block itself has to reach the disk.
+    Inside,
+}
+
+const BLOCK_LEN: usize = 4096;
+/// Blocks that are there to be written over.
+const BLOCKS: u64 = 1024;
+
+/// A file that is written to.
 pub struct Disk {
     file: File,
+    place: Place,
     /// Removed at the end.
     _dir: TempDir,
     requests: u64,
@@ -23,20 +38,29 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// An empty file beside the data of the servers.
-    pub fn open() -> Result<Disk> {
+    /// A file beside the data of the servers.
+    pub fn open(place: Place) -> Result<Disk> {
         let dir = folder()?;
-        let file = OpenOptions::new().create_new(true).append(true).open(dir.path().join("appended"));
-        let file = file.context("cannot create a file")?;
-        Ok(Disk { file, _dir: dir, requests: 0, elapsed: Duration::ZERO, latency: Latency::new()? })
+        let mut file = File::create_new(dir.path().join("written")).context("cannot create a file")?;
+        if place == Place::Inside {
+            let room = vec![0; BLOCK_LEN * BLOCKS as usize];
+            file.write_all(&room).and_then(|()| file.sync_all()).context("cannot write")?;
+        }
+        let (requests, elapsed, latency) = (0, Duration::ZERO, Latency::new()?);
+        Ok(Disk { file, place, _dir: dir, requests, elapsed, latency })
     }
 
-    /// Appends and syncs for that long, one after the other.
-    pub fn append(&mut self, lasting: Duration) -> Result<()> {
-        let (block, start) = ([7_u8; 4096], Instant::now());
+    /// Writes and syncs for that long, one block after the other.
+    pub fn write(&mut self, lasting: Duration) -> Result<()> {
+        let (block, start) = ([7_u8; BLOCK_LEN], Instant::now());
         while start.elapsed() < lasting {
             let began = Instant::now();
-            self.file.write_all(&block).and_then(|()| self.file.sync_data()).context("cannot write")?;
+            let at = match self.place {
+                Place::End => self.requests,
+                Place::Inside => self.requests % BLOCKS,
+            };
+            let written = self.file.write_all_at(&block, at * BLOCK_LEN as u64);
+            written.and_then(|()| self.file.sync_data()).context("cannot write")?;
             self.latency.record(began.elapsed(), 1);
             self.requests += 1;
         }
@@ -57,11 +81,13 @@ mod tests {
 
     #[test]
     fn a_sync_takes_time() {
-        let mut disk = Disk::open().unwrap();
-        disk.append(Duration::from_millis(2)).unwrap();
-        disk.append(Duration::from_millis(2)).unwrap();
-        let figures = disk.figures();
-        assert!(figures.ops_per_s.unwrap() > 0.0 && figures.p50_us.unwrap() > 0.0);
-        assert_eq!(figures.cpu_us_per_op, None);
+        for place in [Place::End, Place::Inside] {
+            let mut disk = Disk::open(place).unwrap();
+            disk.write(Duration::from_millis(2)).unwrap();
+            disk.write(Duration::from_millis(2)).unwrap();
+            let figures = disk.figures();
+            assert!(figures.ops_per_s.unwrap() > 0.0 && figures.p50_us.unwrap() > 0.0);
+            assert_eq!(figures.cpu_us_per_op, None);
+        }
     }
 }

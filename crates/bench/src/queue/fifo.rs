@@ -3,7 +3,7 @@
 //! The two take turns in short stretches on one server, as the difference that is looked for is smaller than what the
 //! machine moves within seconds.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::broker::tidegate::{Keys, Shape};
 use super::load::{Cost, Life};
@@ -45,6 +45,9 @@ fn compare(plan: &Plan, stage: &Stage) -> Result<(Figures, Figures)> {
         |name, flows| plain_queue(&server, name, Shape::plain(BODY_LEN).with_keys(Keys::Random(flows)));
     let queues = [queue("fair", FLOWS)?, queue("fifo", 1)?];
     let life = Life { pairs: PAIRS, lasting: plan.lasting / 2 };
+    for queue in &queues {
+        life.run(queue).context("warm-up")?;
+    }
     let mut figures: [Vec<Figures>; 2] = [Vec::new(), Vec::new()];
     for stretch in 0..2 * plan.stretches {
         // Fair, plain, plain, fair: neither always follows the other.

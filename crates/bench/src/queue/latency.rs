@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 
-use super::disk::Disk;
+use super::disk::{Disk, Place};
 use super::load::{Cost, Paced};
 use super::plan::Plan;
 use super::round::Round;
@@ -15,7 +15,10 @@ use crate::row::{Figures, Series};
 /// The name of the workload.
 pub const WORKLOAD: &str = "1,000/s of 1 KB, end to end";
 /// The name of the disk's own.
-pub const DISK_WORKLOAD: &str = "append and sync";
+pub const APPEND: &str = "append and sync";
+/// The same into a file that is long enough already.
+pub const OVERWRITE: &str = "overwrite and sync";
+const DISK_WORKLOADS: [(Place, &str); 2] = [(Place::End, APPEND), (Place::Inside, OVERWRITE)];
 const RATE_PER_S: u32 = 1_000;
 
 /// Every system once.
@@ -32,12 +35,13 @@ pub fn run(round: &mut Round<'_>) {
 /// Tidegate is held against the disk, which is therefore measured right before and right after.
 fn run_between_syncs(round: &mut Round<'_>) {
     let half = round.plan.disk_lasting / 2;
-    let append = |disk: Result<Disk>| disk.and_then(|mut disk| disk.append(half).map(|()| disk));
-    let disk = append(Disk::open());
+    let write = |disk: Result<Disk>| disk.and_then(|mut disk| disk.write(half).map(|()| disk));
+    let disks = DISK_WORKLOADS.map(|(place, _)| write(Disk::open(place)));
     let series = Series::new(System::Tidegate.name(), WORKLOAD);
     round.measure(series, |plan, stage| pace(plan, stage, System::Tidegate));
-    let disk = append(disk);
-    round.record(Series::new(DISK, DISK_WORKLOAD), disk.map(Disk::figures));
+    for (disk, (_, workload)) in disks.into_iter().zip(DISK_WORKLOADS) {
+        round.record(Series::new(DISK, workload), write(disk).map(Disk::figures));
+    }
 }
 
 fn pace(plan: &Plan, stage: &Stage, system: System) -> Result<Figures> {

@@ -90,6 +90,10 @@ impl<P: Port> Engine<P> {
             Op::Nack { queue, receipt, nack } => self.nack(queue, receipt, nack, slot, now),
             Op::Extend { queue, receipt, visibility_ms } => self.extend(queue, receipt, visibility_ms, now),
             Op::Release { queue, receipt } => self.release(queue, receipt, now),
+            Op::Withdraw => {
+                self.withdrawn = true;
+                Applied::done(Need::Nothing)
+            }
             Op::Admin(admin) => self.admin(admin, slot, now),
         }
     }

@@ -142,6 +142,19 @@ impl<P: Port> Engine<P> {
         self.complete(slot, Outcome::Received(consumer.arrived), need);
     }
 
+    /// Ends receives that nobody listens to any more, before they take anything.
+    pub(super) fn end_unheard(&mut self) {
+        if !std::mem::take(&mut self.withdrawn) {
+            return;
+        }
+        let unheard = |(_, id): &&(Nanos, ConsumerId)| {
+            let Some(Consumer { kind: Kind::Poll { slot, .. }, .. }) = self.consumers.get(id) else { return false };
+            self.open.get(&slot.open).is_some_and(|open| !self.port.listens(&open.reply))
+        };
+        let ids: Vec<ConsumerId> = self.polls.iter().filter(unheard).map(|(_, id)| *id).collect();
+        ids.into_iter().for_each(|id| self.finish_poll(id, Need::Nothing));
+    }
+
     /// Ends every receive that waits, with what there is.
     pub(super) fn end_polls(&mut self) {
         while let Some((_, id)) = self.polls.first().copied() {

@@ -135,7 +135,7 @@ impl<P: Port> Engine<P> {
             dead: Some(dead),
             ..record
         };
-        let place = self.append(&Record::Message(moved.clone()));
+        let place = self.append(&Record::Message(moved));
         self.scheduler.remove(receipt.id);
         self.journal.dead(leased.place);
         self.arrive(target.id, &moved, place, now);

@@ -93,7 +93,7 @@ impl Limits {
 impl Scheduled for Limits {
     fn take_all(&mut self, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short> {
         match charges {
-            [] => return Ok(()),
+            [] => Ok(()),
             charges if charges.len() <= INLINE => {
                 let mut named = [(&[][..], 0); INLINE];
                 for (named, (limit, amount)) in named.iter_mut().zip(charges) {

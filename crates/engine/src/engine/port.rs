@@ -23,6 +23,11 @@ pub trait Port: Send + 'static {
     /// Answers a submission: one outcome for each of its operations.
     fn reply(&mut self, to: Self::Reply, outcomes: Vec<Outcome<Self::Disk>>);
 
+    /// Whether somebody still waits for this answer.
+    fn listens(&self, _to: &Self::Reply) -> bool {
+        true
+    }
+
     /// Hands deliveries to a subscription. False if nobody is there any more.
     fn deliver(&mut self, to: &Self::Sink, deliveries: Vec<Delivery<Self::Disk>>) -> bool;
 

@@ -181,6 +181,7 @@ impl<P: Port> Engine<P> {
             consumers: HashMap::new(),
             next_consumer: 0,
             polls: BTreeSet::new(),
+            withdrawn: false,
             stirred: Vec::new(),
             gone: Vec::new(),
             open: HashMap::new(),

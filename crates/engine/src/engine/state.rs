@@ -64,6 +64,8 @@ pub struct Engine<P: Port> {
     pub(super) next_consumer: u32,
     /// Receives that wait, by when they give up.
     pub(super) polls: BTreeSet<(Nanos, ConsumerId)>,
+    /// Somebody who waited has left.
+    pub(super) withdrawn: bool,
     /// Receives that arrived or got something in this turn.
     pub(super) stirred: Vec<ConsumerId>,
     /// Subscriptions that nobody takes from any more.

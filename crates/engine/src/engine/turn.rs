@@ -28,6 +28,7 @@ const RETRY_NS: u64 = 1_000 * NANOS_PER_MS;
 impl<P: Port> Engine<P> {
     /// Does what there is to do. A job that comes back has to be run, and brought back by [`Engine::committed`].
     pub fn turn(&mut self, now: Nanos) -> Option<Job<P::Disk>> {
+        self.end_unheard();
         self.busy = self.fire(now) | self.deliver(now);
         self.hand_out(now);
         self.drop_gone(now);

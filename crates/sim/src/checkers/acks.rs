@@ -55,7 +55,10 @@ impl Checker for Acks {
                 let now = (self.run, delivered.at);
                 if self.deleted.get(&delivered.queue).is_some_and(|deleted| *deleted < now) {
                     let queue = delivered.queue.0;
-                    return Err(Violation::of(RULE, format!("{} is of deleted queue {queue}", delivered.receipt)));
+                    return Err(Violation::of(
+                        RULE,
+                        format!("{} is of deleted queue {queue}", delivered.receipt),
+                    ));
                 }
             }
             _ => {}
@@ -101,8 +104,13 @@ mod tests {
     fn not_even_after_a_crash() {
         let crash = Event::Crashed { power: true, at: 10 };
         let history = |durability, upto| {
-            let events =
-                [ack(durability, 6), Event::Durable { upto }, crash.clone(), started(2, 0, 0), delivered(7, 2, 9)];
+            let events = [
+                ack(durability, 6),
+                Event::Durable { upto },
+                crash.clone(),
+                started(2, 0, 0),
+                delivered(7, 2, 9),
+            ];
             show(&mut Acks::default(), &events)
         };
         assert!(history(Durability::Fsync, 0).is_err());
@@ -113,7 +121,8 @@ mod tests {
 
     #[test]
     fn a_clean_stop_forgets_nothing() {
-        let history = [ack(Durability::Memory, 6), Event::Stopped { at: 10 }, started(2, 9, 9), delivered(7, 2, 9)];
+        let history =
+            [ack(Durability::Memory, 6), Event::Stopped { at: 10 }, started(2, 9, 9), delivered(7, 2, 9)];
         assert!(show(&mut Acks::default(), &history).is_err());
     }
 

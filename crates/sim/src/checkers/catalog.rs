@@ -95,7 +95,9 @@ mod tests {
         let set = |rate| Event::LimitSet { key: 1, rate, at: 0 };
         assert_eq!(show(&mut Catalog::default(), &[set(Some(RATE)), found(&[], &[(1, RATE)])]), Ok(()));
         assert!(show(&mut Catalog::default(), &[set(Some(RATE)), found(&[], &[])]).is_err());
-        assert!(show(&mut Catalog::default(), &[set(Some(RATE)), set(None), found(&[], &[(1, RATE)])]).is_err());
+        assert!(
+            show(&mut Catalog::default(), &[set(Some(RATE)), set(None), found(&[], &[(1, RATE)])]).is_err()
+        );
         let uncertain = Event::LimitUncertain { key: 1 };
         assert_eq!(show(&mut Catalog::default(), &[uncertain, found(&[], &[(1, RATE)])]), Ok(()));
     }

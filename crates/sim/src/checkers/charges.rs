@@ -115,7 +115,10 @@ impl Model {
             Action::Close(until) => self.closed_until = self.closed_until.max(until),
             Action::Take(amount) => {
                 if at < self.closed_until {
-                    return Err(format!("{amount} taken from a key that is closed until {}", At(self.closed_until)));
+                    return Err(format!(
+                        "{amount} taken from a key that is closed until {}",
+                        At(self.closed_until)
+                    ));
                 }
                 let Some(rate) = self.rate else { return Ok(()) };
                 self.level -= i128::from(amount) * i128::from(rate.period_ns);
@@ -162,7 +165,8 @@ impl Model {
             self.closed_until = 0;
         }
         let Some(rate) = self.rate else { return };
-        let takes = forgotten.iter().map(|action| if let Action::Take(amount) = action { *amount } else { 0 });
+        let takes =
+            forgotten.iter().map(|action| if let Action::Take(amount) = action { *amount } else { 0 });
         let given_back = i128::from(takes.sum::<u64>()) * i128::from(rate.period_ns);
         self.level = (self.level + given_back).min(full(&rate));
     }
@@ -206,7 +210,8 @@ mod tests {
     #[test]
     fn a_crash_gives_back_what_was_not_on_disk() {
         let crash = |upto| {
-            let found = Event::Started { run: 2, now: 60, elapsed: 60, queues: Vec::new(), limits: vec![(1, RATE)] };
+            let found =
+                Event::Started { run: 2, now: 60, elapsed: 60, queues: Vec::new(), limits: vec![(1, RATE)] };
             [Event::Durable { upto }, Event::Crashed { power: true, at: 10 }, found]
         };
         let history = |upto| check(&[&[take(1, 2, 50)][..], &crash(upto), &[take(2, 2, 61)]].concat());
@@ -216,7 +221,8 @@ mod tests {
 
     #[test]
     fn a_changed_rate_keeps_the_tokens_and_a_removed_one_lets_all_pass() {
-        let slow = Event::LimitSet { key: 1, rate: Some(Rate { burst: 9, count: 1, period_ns: 1_000 }), at: 20 };
+        let slow =
+            Event::LimitSet { key: 1, rate: Some(Rate { burst: 9, count: 1, period_ns: 1_000 }), at: 20 };
         assert!(check(&[take(1, 2, 10), slow.clone(), take(2, 1, 30)]).is_err());
         assert_eq!(check(&[take(1, 2, 10), slow, take(2, 1, 1_020)]), Ok(()));
         let removed = Event::LimitSet { key: 1, rate: None, at: 20 };

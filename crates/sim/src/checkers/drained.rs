@@ -11,16 +11,24 @@ pub struct Drains;
 
 impl Checker for Drains {
     fn see(&mut self, event: &Event) -> Result<(), Violation> {
-        let Event::Drained { depths, live_bytes, total_bytes, segment_bytes, .. } = event else { return Ok(()) };
+        let Event::Drained { depths, live_bytes, total_bytes, segment_bytes, .. } = event else {
+            return Ok(());
+        };
         if let Some((queue, depth)) = depths.iter().find(|(_, depth)| *depth > 0) {
             return Err(Violation::of(RULE, format!("{depth} messages stay in queue {}", queue.0)));
         }
         if *live_bytes > 0 {
-            return Err(Violation::of(RULE, format!("no message is left, and {live_bytes} bytes are said to live")));
+            return Err(Violation::of(
+                RULE,
+                format!("no message is left, and {live_bytes} bytes are said to live"),
+            ));
         }
         // A segment takes its last batch past its size.
         if *total_bytes > 3 * segment_bytes + (64 << 10) {
-            return Err(Violation::of(RULE, format!("no message is left, and the journal takes {total_bytes} bytes")));
+            return Err(Violation::of(
+                RULE,
+                format!("no message is left, and the journal takes {total_bytes} bytes"),
+            ));
         }
         Ok(())
     }

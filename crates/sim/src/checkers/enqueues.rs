@@ -61,9 +61,9 @@ impl Checker for Enqueues {
                     at: enqueued.at,
                     is_old: false,
                     // The answer may come after a purge that came after it.
-                    is_excused: self.may_be_in(enqueued.queue).any(|queue| {
-                        self.emptied.get(&queue).is_some_and(|emptied| *emptied > enqueued.at)
-                    }),
+                    is_excused: self
+                        .may_be_in(enqueued.queue)
+                        .any(|queue| self.emptied.get(&queue).is_some_and(|emptied| *emptied > enqueued.at)),
                 };
                 let before = self.messages.insert(enqueued.id, message);
                 if before.is_some_and(|before| !before.is_excused) {
@@ -91,7 +91,8 @@ impl Checker for Enqueues {
 
 impl Enqueues {
     fn set(&mut self, queue: QueueId, shape: &Shape) {
-        let watched = self.queues.entry(queue).or_insert(Watched { dead_letters: Vec::new(), retention_ms: None });
+        let watched =
+            self.queues.entry(queue).or_insert(Watched { dead_letters: Vec::new(), retention_ms: None });
         watched.dead_letters.extend(shape.dead_letters);
         watched.retention_ms = match (watched.retention_ms, shape.retention_ms) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -104,7 +105,10 @@ impl Enqueues {
         let Some(message) = self.messages.get(&delivered.receipt.id) else { return Ok(()) };
         if message.tag != delivered.tag && !message.is_excused {
             let (was, is) = (message.tag, delivered.tag);
-            return Err(Violation::of(RULE, format!("{} was enqueued as {was} and is {is}", delivered.receipt)));
+            return Err(Violation::of(
+                RULE,
+                format!("{} was enqueued as {was} and is {is}", delivered.receipt),
+            ));
         }
         Ok(())
     }
@@ -118,7 +122,8 @@ impl Enqueues {
     fn excuse_all_of(&mut self, queue: QueueId) {
         let queues = &self.queues;
         for message in self.messages.values_mut() {
-            let dead_letters = queues.get(&message.queue).map(|queue| &queue.dead_letters[..]).unwrap_or_default();
+            let dead_letters =
+                queues.get(&message.queue).map(|queue| &queue.dead_letters[..]).unwrap_or_default();
             // A delivery that timed out before anybody saw it may have made a dead letter of it.
             let may_be_there = message.queue == queue || dead_letters.contains(&queue);
             message.is_excused |= may_be_there;
@@ -142,10 +147,14 @@ impl Enqueues {
             let retention = may_be_in.filter_map(|queue| self.queues.get(&queue)?.retention_ms).min();
             retention.is_some_and(|retention_ms| (id.millis() + retention_ms) * MS <= now)
         };
-        let missing = self.messages.iter().find(|(id, message)| !message.is_excused && !too_old(**id, message));
+        let missing =
+            self.messages.iter().find(|(id, message)| !message.is_excused && !too_old(**id, message));
         if let Some((id, message)) = missing {
             let Message { tag, queue, durability, .. } = message;
-            return Err(Violation::of(RULE, format!("{id} (tag {tag}, queue {}, {durability:?}) is gone", queue.0)));
+            return Err(Violation::of(
+                RULE,
+                format!("{id} (tag {tag}, queue {}, {durability:?}) is gone", queue.0),
+            ));
         }
         self.messages.clear();
         Ok(())
@@ -163,7 +172,12 @@ mod tests {
         assert!(show(&mut Enqueues::default(), &history).is_err());
         let history = [queue(), enqueued(7, Durability::Fsync, 5), asked(7, 1, Step::Ack, 6), drained(9)];
         assert_eq!(show(&mut Enqueues::default(), &history), Ok(()));
-        let history = [queue(), enqueued(7, Durability::Fsync, 5), Event::PurgeAsked { queue: QUEUE, at: 6 }, drained(9)];
+        let history = [
+            queue(),
+            enqueued(7, Durability::Fsync, 5),
+            Event::PurgeAsked { queue: QUEUE, at: 6 },
+            drained(9),
+        ];
         assert_eq!(show(&mut Enqueues::default(), &history), Ok(()));
     }
 
@@ -179,7 +193,13 @@ mod tests {
         assert!(history(Durability::Interval, 5).is_err());
         assert_eq!(history(Durability::Interval, 4), Ok(()));
         assert_eq!(history(Durability::Memory, 9), Ok(()));
-        let stopped = [enqueued(7, Durability::Memory, 5), Event::Stopped { at: 10 }, crash, started(3, 9, 9), drained(9)];
+        let stopped = [
+            enqueued(7, Durability::Memory, 5),
+            Event::Stopped { at: 10 },
+            crash,
+            started(3, 9, 9),
+            drained(9),
+        ];
         assert!(show(&mut Enqueues::default(), &stopped).is_err());
     }
 
@@ -188,7 +208,10 @@ mod tests {
         let shape = Shape { retention_ms: Some(10), dead_letters: None, quantum: 1 };
         let keeps = Event::QueueSet { queue: QUEUE, shape };
         let history = |now| {
-            show(&mut Enqueues::default(), &[keeps.clone(), enqueued(5 << 16, Durability::Fsync, 5), drained(now)])
+            show(
+                &mut Enqueues::default(),
+                &[keeps.clone(), enqueued(5 << 16, Durability::Fsync, 5), drained(now)],
+            )
         };
         assert!(history(15 * MS - 1).is_err());
         assert_eq!(history(15 * MS), Ok(()));

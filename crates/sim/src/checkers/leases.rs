@@ -52,7 +52,10 @@ struct Lease {
 
 impl Lease {
     fn is_live(&self, at: Moment) -> bool {
-        self.is_certain && self.ended.is_none_or(|ended| ended > at) && at.1 < self.deadline && self.since < at
+        self.is_certain
+            && self.ended.is_none_or(|ended| ended > at)
+            && at.1 < self.deadline
+            && self.since < at
     }
 }
 
@@ -81,10 +84,12 @@ impl Checker for Leases {
                 let all = self.leases.values_mut().flat_map(BTreeMap::values_mut);
                 all.filter(|lease| lease.queue == *queue).for_each(|lease| lease.is_certain = false);
             }
-            Event::Drained { .. } => self.leases.values_mut().flat_map(BTreeMap::values_mut).for_each(|lease| {
-                // Nothing is held any more; the receipts stay used.
-                lease.is_certain = false;
-            }),
+            Event::Drained { .. } => {
+                self.leases.values_mut().flat_map(BTreeMap::values_mut).for_each(|lease| {
+                    // Nothing is held any more; the receipts stay used.
+                    lease.is_certain = false;
+                })
+            }
             _ => {}
         }
         Ok(())
@@ -100,14 +105,19 @@ impl Leases {
         }
         if let Some((number, lease)) = leases.iter().find(|(_, lease)| lease.is_live(now)) {
             let (holder, deadline, at) = (lease.holder, At(lease.deadline), At(now.1));
-            let what = format!("{receipt} is delivered at {at}, and {holder} holds delivery {number} until {deadline}");
+            let what = format!(
+                "{receipt} is delivered at {at}, and {holder} holds delivery {number} until {deadline}"
+            );
             return Err(Violation::of(RULE, what));
         }
         let stale = leases.iter().find(|(number, lease)| {
             **number < receipt.delivery && lease.settled.is_some_and(|(settled, _)| settled > now)
         });
         if let Some((number, _)) = stale {
-            return Err(Violation::of(RULE, format!("delivery {number} was settled after {receipt} was made")));
+            return Err(Violation::of(
+                RULE,
+                format!("delivery {number} was settled after {receipt} was made"),
+            ));
         }
         let lease = Lease {
             holder: delivered.holder,
@@ -155,10 +165,16 @@ impl Leases {
         match answer {
             Answer::Done => {
                 if let Some(newer) = newer {
-                    return Err(Violation::of(RULE, format!("{step} of stale {receipt}, after delivery {newer}")));
+                    return Err(Violation::of(
+                        RULE,
+                        format!("{step} of stale {receipt}, after delivery {newer}"),
+                    ));
                 }
                 if lease.settled.is_some_and(|(settled, _)| settled <= now) {
-                    return Err(Violation::of(RULE, format!("{step} of {receipt}, which was settled before")));
+                    return Err(Violation::of(
+                        RULE,
+                        format!("{step} of {receipt}, which was settled before"),
+                    ));
                 }
                 match step {
                     Step::Extend { deadline } => {
@@ -178,7 +194,10 @@ impl Leases {
                 let ended = lease.settled.is_some() || lease.ended.is_some_and(|ended| ended < now);
                 if lease.is_certain && !ended && at < lease.deadline && lease.since < now {
                     let deadline = At(lease.deadline);
-                    return Err(Violation::of(RULE, format!("{step} of {receipt}, live until {deadline}, is refused")));
+                    return Err(Violation::of(
+                        RULE,
+                        format!("{step} of {receipt}, live until {deadline}, is refused"),
+                    ));
                 }
             }
             Answer::Storage => lease.is_certain = false,

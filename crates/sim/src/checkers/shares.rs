@@ -101,10 +101,8 @@ impl Checker for Shares {
 
 impl Shares {
     fn log(&mut self, queue: QueueId, at: Nanos, action: Action) {
-        if let Some(queue) = self.queues.get_mut(&queue) {
-            if at > queue.since {
-                queue.log.push((at, action));
-            }
+        if let Some(queue) = self.queues.get_mut(&queue).filter(|queue| at > queue.since) {
+            queue.log.push((at, action));
         }
     }
 }

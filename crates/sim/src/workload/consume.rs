@@ -17,7 +17,8 @@ impl World {
     pub(crate) fn consume(&mut self) -> Result<(), Violation> {
         match self.chance.weighted(&[3, 3, 6]) {
             0 => {
-                let (max, wait_ms) = (self.chance.between(1, 10) as u32, *self.chance.pick(&[0, 0, 20, 1_000]));
+                let (max, wait_ms) =
+                    (self.chance.between(1, 10) as u32, *self.chance.pick(&[0, 0, 20, 1_000]));
                 self.receive(max, wait_ms)
             }
             1 if self.streams.len() < 6 => self.subscribe(),

@@ -129,3 +129,12 @@ fn queues_are_served_in_turn() {
     assert!(world.scheduler.deliver(&mut world.budget, START, 10, &mut out));
     assert_eq!(out.iter().filter(|delivered| delivered.queue == Q).count(), 5);
 }
+
+#[test]
+fn a_purge_leaves_no_flows_behind() {
+    let mut world = World::new();
+    ["a", "b", "c"].iter().for_each(|flow| world.send_many(3, send(flow)));
+    (1..=9).for_each(|id| assert!(world.scheduler.remove(MessageId(id)).is_some()));
+    world.check();
+    assert!(world.scheduler.flow_stats(Q, 9, START).is_empty());
+}

@@ -82,7 +82,13 @@ pub struct Read {
 impl Read {
     /// Reads the message of a delivery from the journal.
     pub fn new(delivery: Delivery) -> Result<Read, Refusal> {
-        match delivery.read() {
+        let body = delivery.read();
+        Read::of(delivery, body)
+    }
+
+    /// A delivery whose message was read, or was to be.
+    pub(super) fn of(delivery: Delivery, body: Result<Body, tidegate_store::Error>) -> Result<Read, Refusal> {
+        match body {
             Ok(body) => Ok(Read { delivery, body }),
             Err(error) => {
                 let id = IdText(delivery.receipt.id);

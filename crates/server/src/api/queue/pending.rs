@@ -22,6 +22,8 @@ pub struct Pending {
     len: usize,
     began: Nanos,
     stage: Stage,
+    /// Whether the engine may wait for messages before it answers.
+    waits: bool,
 }
 
 enum Stage {
@@ -51,7 +53,8 @@ impl Pending {
         let (ops, open) = (std::mem::take(&mut gathered.ops), std::mem::take(&mut gathered.open));
         let (queues, transport) = (gathered.queues.clone(), gathered.transport);
         let (len, began) = (ops.len(), queues.now());
-        Pending { queues, transport, len, began, stage: Stage::Held(Batch { ops, open }) }
+        let waits = ops.iter().any(|op| matches!(op, Op::Receive(receive) if receive.wait_ms > 0));
+        Pending { queues, transport, len, began, stage: Stage::Held(Batch { ops, open }), waits }
     }
 
     /// Lets held operations go: nothing is before them any more.
@@ -119,8 +122,14 @@ impl Drop for Pending {
     fn drop(&mut self) {
         let Stage::Sent(receiver) = &mut self.stage else { return };
         receiver.close();
-        if let Ok(outcomes) = receiver.try_recv() {
-            self.queues.give_back(outcomes);
+        match receiver.try_recv() {
+            Ok(outcomes) => self.queues.give_back(outcomes),
+            Err(_) if self.waits => {
+                let reply = Reply::Nobody;
+                // An engine that has stopped waits for nothing.
+                self.queues.handle.submit(Submission { ops: vec![Op::Withdraw], reply }).ok();
+            }
+            Err(_) => {}
         }
     }
 }

@@ -96,6 +96,10 @@ impl Port for ServerPort {
         }
     }
 
+    fn listens(&self, to: &Reply) -> bool {
+        !matches!(to, Reply::Caller(sender) if sender.is_closed())
+    }
+
     fn deliver(&mut self, to: &Sink, deliveries: Vec<Delivery>) -> bool {
         to.sender.send(Delivered { tag: to.tag, deliveries }).is_ok()
     }

@@ -4,11 +4,13 @@ use tidegate_core::queue::MessageId;
 
 use super::consumers::Consumers;
 use super::message;
-use crate::api::queue::document::Read;
 use crate::api::queue::receipt::id_digits;
 use crate::api::queue::{Outcome, Told};
 use crate::api::{NamespaceName, Queues, Refusal};
 use crate::transport::resp::reply::Reply;
+
+/// Bytes of messages in one reply, about: what is behind them waits for the next.
+const FULL_BYTES: usize = 16 * 1024 * 1024;
 
 /// How the reply to a command is made of its outcomes.
 pub enum Shape {
@@ -53,16 +55,17 @@ impl Shape {
                     answer(reply, outcome, |reply, _| reply.simple("OK"));
                 }
             }
-            Shape::Messages => answer(reply, next(), |reply, outcome| match outcome {
-                Outcome::Received(deliveries) => {
-                    reply.array(deliveries.len());
-                    // One that cannot be read comes again when its lease has run out.
-                    for delivery in deliveries {
-                        answer(reply, Read::new(delivery), |reply, read| message::write(reply, &read));
-                    }
-                }
-                _ => reply.array(0),
-            }),
+            Shape::Messages => {
+                let queues = queues.ok_or_else(Refusal::queues_off);
+                let messages = next().and_then(|outcome| match outcome {
+                    Outcome::Received(deliveries) => queues?.read(deliveries, FULL_BYTES),
+                    _ => Ok(Vec::new()),
+                });
+                answer(reply, messages, |reply, messages| {
+                    reply.array(messages.len());
+                    messages.iter().for_each(|read| message::write(reply, read));
+                });
+            }
             Shape::Consumer(tag) => match next() {
                 Ok(Outcome::Subscribed(consumer)) => {
                     consumers.confirm(tag, consumer);

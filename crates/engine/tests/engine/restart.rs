@@ -1,8 +1,7 @@
 //! What a crash leaves, and what comes back.
 
-mod harness;
 
-use harness::{Bench, MS, Out, SECOND, at_once, payloads};
+use crate::harness::{Bench, MS, Out, SECOND, at_once, payloads};
 use serde_json::json;
 use tidegate_core::Limit;
 use tidegate_engine::{Nack, Op, Task};

@@ -1,9 +1,8 @@
 //! Queues, limits and settings as users change them.
 
-mod harness;
 
 use bytes::Bytes;
-use harness::{Bench, MS, Out, SECOND, payloads};
+use crate::harness::{Bench, MS, Out, SECOND, payloads};
 use serde_json::json;
 use tidegate_core::limit::Parts;
 use tidegate_core::Limit;
@@ -89,7 +88,7 @@ fn a_throttled_message_is_never_handed_out_and_comes_when_it_may() {
     let (_, deliveries) = bench.subscribe("q", 10);
     bench.settle();
     let seen = |deliveries: &std::sync::mpsc::Receiver<_>| {
-        deliveries.try_iter().map(|d| harness::got(&d).payload).collect::<Vec<_>>()
+        deliveries.try_iter().map(|d| crate::harness::got(&d).payload).collect::<Vec<_>>()
     };
     assert_eq!(seen(&deliveries), ["1", "free"]);
     assert_eq!(bench.inspect("q").stats.parked, 1);

@@ -1,8 +1,7 @@
 //! The life of messages: in, out, back, away.
 
-mod harness;
 
-use harness::{Bench, MS, Out, SECOND, at_once, done, got, payloads};
+use crate::harness::{Bench, MS, Out, SECOND, at_once, done, got, payloads};
 use serde_json::json;
 use tidegate_engine::{Due, Nack, Op, Receive, Refused, Task};
 use tidegate_engine::engine::Verdict;
@@ -221,4 +220,19 @@ fn a_full_queue_refuses() {
     let message = bench.message("q", "y");
     let refused = bench.ask(Op::Enqueue(message));
     assert!(matches!(refused, Out::Refused(Refused::QueueFull("max_depth"))), "{refused:?}");
+}
+
+#[test]
+fn a_receive_that_nobody_waits_for_takes_nothing() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    let queue = bench.queue_id("q");
+    let poll = bench.submit(vec![Op::Receive(Receive { queue, max: 5, wait_ms: 60_000 })]);
+    bench.settle();
+    bench.said.lock().unwrap().left.push(poll);
+    bench.submit(vec![Op::Withdraw]);
+    let id = bench.enqueue("q", "x");
+    let got = bench.receive("q", 1);
+    assert_eq!((got[0].receipt.id, got[0].attempts), (id, 0));
+    assert_eq!(bench.inspect("q").stats.totals.delivered, 1);
 }

@@ -1,8 +1,7 @@
 //! What the simulator has found: each was wrong once.
 
-mod harness;
 
-use harness::{Bench, MS, Out, SECOND, at_once, payloads};
+use crate::harness::{Bench, MS, Out, SECOND, at_once, payloads};
 use serde_json::json;
 use tidegate_core::Limit;
 use tidegate_core::queue::Receipt;

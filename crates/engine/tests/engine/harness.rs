@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, MessageId, Receipt};
-use tidegate_engine::engine::{Engine, JobDone, Options, Port, Question, Report, Ticket, Verdict};
+use tidegate_engine::engine::{Engine, Options, Port, Question, Report, Ticket, Verdict};
 use tidegate_engine::{Admin, Delivery, Due, Enqueue, Op, Outcome, QueueReport, Receive, Refused, Submission, Task};
 use tidegate_limiter::Buckets;
 use tidegate_store::disk::simulated::SimDisk;
@@ -26,6 +26,8 @@ pub type Out = Outcome<SimDisk>;
 pub struct Said {
     pub replies: BTreeMap<u64, Vec<Out>>,
     pub questions: Vec<(Ticket, u32, String)>,
+    /// Who does not wait for an answer any more.
+    pub left: Vec<u64>,
 }
 
 pub struct TestPort(Arc<Mutex<Said>>);
@@ -37,6 +39,10 @@ impl Port for TestPort {
 
     fn reply(&mut self, to: u64, outcomes: Vec<Out>) {
         self.0.lock().unwrap().replies.insert(to, outcomes);
+    }
+
+    fn listens(&self, to: &u64) -> bool {
+        !self.0.lock().unwrap().left.contains(to)
     }
 
     fn deliver(&mut self, to: &Self::Sink, deliveries: Vec<Delivery<SimDisk>>) -> bool {
@@ -56,8 +62,6 @@ pub struct Bench {
     pub said: Arc<Mutex<Said>>,
     pub report: Report,
     next_reply: Cell<u64>,
-    /// A job that has not been run: the disk is slow.
-    pub jobs: Vec<JobDone<SimDisk>>,
 }
 
 /// A message as a consumer sees it.
@@ -84,7 +88,7 @@ impl Bench {
         let options = Options { segment_bytes: 1 << 20, seed: [1, 2], ..Options::default() };
         let (engine, report) =
             Engine::open(disk.clone(), TestPort(said.clone()), Arc::new(Buckets::new()), options, now).unwrap();
-        Bench { engine, disk, now, said, report, next_reply: Cell::new(0), jobs: Vec::new() }
+        Bench { engine, disk, now, said, report, next_reply: Cell::new(0) }
     }
 
     /// Ends this run, as a process that is killed does, and starts the next.

@@ -125,6 +125,9 @@ impl World {
             self.note(format_args!("a job could not be written"));
             return self.disturb(None);
         }
+        if outcome == JobOutcome::WithoutLevels {
+            self.limits_from = self.clock.now + self.plan.options.flush_interval_ms * MS;
+        }
         self.seen = self.seen.max(departed);
         self.durable_upto(departed)?;
         if chores.run().is_err() {
@@ -139,14 +142,17 @@ impl World {
 
     /// All that was applied a flush interval before `now` is on disk.
     fn durable_upto(&mut self, now: Nanos) -> Result<(), Violation> {
-        // What comes in together has its turn a little later.
-        let upto = now.saturating_sub(self.plan.options.flush_interval_ms * MS + MS);
+        let upto = now.saturating_sub(self.plan.options.flush_interval_ms * MS);
         // Every turn has a time of its own; most say nothing new.
         if upto <= self.durable + MS {
             return Ok(());
         }
         self.durable = upto;
-        self.emit(Event::Durable { upto })
+        if now >= self.limits_from {
+            self.limits_durable = upto;
+        }
+        let limits = self.limits_durable;
+        self.emit(Event::Durable { upto, limits })
     }
 
     /// Lets time pass, and everything happen that is due on the way.

@@ -140,6 +140,8 @@ pub enum Event {
     Durable {
         /// In time of this run.
         upto: Nanos,
+        /// The same for what was taken from limits, and for keys that were closed.
+        limits: Nanos,
     },
     /// A queue is there, or has changed.
     QueueSet {

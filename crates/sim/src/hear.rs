@@ -126,7 +126,8 @@ impl World {
 
     /// A disk that is well takes everything.
     fn refused(&mut self, refused: &Refused) -> Result<(), Violation> {
-        match (self.is_calm, refused) {
+        let is_doomed = self.engine.as_ref().is_some_and(|engine| engine.doomed().is_some());
+        match (self.is_calm && !is_doomed, refused) {
             (true, Refused::Storage(reason)) => {
                 Err(Violation::of("a disk that is well takes everything", reason.clone()))
             }

@@ -25,7 +25,9 @@ impl Display for Event {
             Event::Crashed { power: true, .. } => write!(f, "the power is gone"),
             Event::Crashed { power: false, .. } => write!(f, "the process is killed"),
             Event::Stopped { .. } => write!(f, "the engine has stopped"),
-            Event::Durable { upto } => write!(f, "on disk: all up to {}", At(*upto)),
+            Event::Durable { upto, limits } => {
+                write!(f, "on disk: all up to {}, limits up to {}", At(*upto), At(*limits))
+            }
             Event::QueueSet { queue, shape, .. } => write!(f, "queue {} is {shape:?}", queue.0),
             Event::PurgeAsked { queue, .. } => write!(f, "purge of queue {} asked for", queue.0),
             Event::DeleteAsked { queue, .. } => write!(f, "end of queue {} asked for", queue.0),

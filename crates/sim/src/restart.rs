@@ -144,7 +144,7 @@ impl World {
             .collect();
         self.engine = Some(engine);
         self.limits = limits.iter().copied().collect();
-        (self.seen, self.durable) = (now, 0);
+        (self.seen, self.durable, self.limits_durable, self.limits_from) = (now, 0, 0, 0);
         let queues = self.queues().iter().map(|queue| queue.id).collect();
         let (run, elapsed) = (self.run, self.clock.elapsed);
         self.emit(Event::Started { run, now, elapsed, queues, limits })?;

@@ -39,6 +39,9 @@ pub struct World {
     /// Every delivery up to then was seen.
     pub(crate) seen: Nanos,
     pub(crate) durable: Nanos,
+    /// What is known of limits is so of jobs that leave after this: one before it could not write them.
+    pub(crate) limits_from: Nanos,
+    pub(crate) limits_durable: Nanos,
 
     pub(crate) submissions: BTreeMap<u64, Submitted>,
     pub(crate) next_reply: u64,
@@ -161,6 +164,8 @@ impl World {
             is_calm: true,
             seen: 0,
             durable: 0,
+            limits_from: 0,
+            limits_durable: 0,
             submissions: BTreeMap::new(),
             next_reply: 0,
             next_tag: 0,

@@ -46,6 +46,7 @@ impl<P: Port> Engine<P> {
                 }
             }
         }
+        self.note_unsynced(now);
         if missing == 0 {
             let outcomes = outcomes.into_iter().flatten().collect::<Vec<_>>();
             assert_eq!(outcomes.len(), count, "an operation has no outcome");

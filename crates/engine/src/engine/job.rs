@@ -38,6 +38,8 @@ pub(super) enum Failed {
 pub enum JobOutcome {
     /// It is on disk as far as it has to be.
     Done,
+    /// The records are, and levels of limits are not: they go with a later job.
+    WithoutLevels,
     /// The disk takes nothing; it is tried again.
     NotWritten,
     /// Nobody knows what is on disk: the engine is [doomed](super::Engine::doomed).
@@ -48,7 +50,8 @@ impl<D: Disk> JobDone<D> {
     /// How it went.
     pub fn outcome(&self) -> JobOutcome {
         match &self.result {
-            Ok(()) => JobOutcome::Done,
+            Ok(()) if self.job.changes.is_empty() => JobOutcome::Done,
+            Ok(()) => JobOutcome::WithoutLevels,
             Err(Failed::Write(_)) => JobOutcome::NotWritten,
             Err(Failed::Sync(_)) => JobOutcome::Fatal,
         }

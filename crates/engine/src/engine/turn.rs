@@ -70,9 +70,7 @@ impl<P: Port> Engine<P> {
 
     /// Sends off what has been appended, if somebody waits for it or it is time.
     fn depart(&mut self, now: Nanos) -> Option<Job<P::Disk>> {
-        if self.journal.pending_bytes() > 0 {
-            self.unsynced_since.get_or_insert(now);
-        }
+        self.note_unsynced(now);
         if self.under_way {
             return None;
         }
@@ -111,6 +109,13 @@ impl<P: Port> Engine<P> {
         self.travelling.append(&mut self.fresh);
         self.under_way = true;
         Some(Job { batch, written, sync, catalog: self.catalog.clone(), changes })
+    }
+
+    /// What was appended by now has to be on disk an interval later.
+    pub(super) fn note_unsynced(&mut self, now: Nanos) {
+        if self.journal.pending_bytes() > 0 {
+            self.unsynced_since.get_or_insert(now);
+        }
     }
 
     /// When what nobody waits for is written and synced all the same.

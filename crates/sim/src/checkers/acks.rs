@@ -35,7 +35,7 @@ impl Checker for Acks {
     fn see(&mut self, event: &Event) -> Result<(), Violation> {
         match event {
             Event::Started { run, .. } => (self.run, self.durable) = (*run, 0),
-            Event::Durable { upto } => self.durable = self.durable.max(*upto),
+            Event::Durable { upto, .. } => self.durable = self.durable.max(*upto),
             Event::Answered { receipt, step: Step::Ack, at, durability, answer: Answer::Done } => {
                 let acked = Acked { durability: *durability, at: *at, is_safe: false };
                 self.acked.insert(receipt.id, acked);
@@ -106,7 +106,7 @@ mod tests {
         let history = |durability, upto| {
             let events = [
                 ack(durability, 6),
-                Event::Durable { upto },
+                Event::Durable { upto, limits: 0 },
                 crash.clone(),
                 started(2, 0, 0),
                 delivered(7, 2, 9),

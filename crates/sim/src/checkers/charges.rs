@@ -50,7 +50,7 @@ impl Checker for Charges {
     fn see(&mut self, event: &Event) -> Result<(), Violation> {
         match event {
             Event::Started { now, elapsed, limits, .. } => self.start(*now, *elapsed, limits),
-            Event::Durable { upto } => self.durable = self.durable.max(*upto),
+            Event::Durable { limits, .. } => self.durable = self.durable.max(*limits),
             Event::LimitSet { key, rate, at } => {
                 let rate = rate.map(|rate| (rate.burst, rate.count, rate.period_ns));
                 self.keys.entry(*key).or_default().log.push((*at, Action::Set(rate)));
@@ -212,7 +212,7 @@ mod tests {
         let crash = |upto| {
             let found =
                 Event::Started { run: 2, now: 60, elapsed: 60, queues: Vec::new(), limits: vec![(1, RATE)] };
-            [Event::Durable { upto }, Event::Crashed { power: true, at: 10 }, found]
+            [Event::Durable { upto: 99, limits: upto }, Event::Crashed { power: true, at: 10 }, found]
         };
         let history = |upto| check(&[&[take(1, 2, 50)][..], &crash(upto), &[take(2, 2, 61)]].concat());
         assert_eq!(history(49), Ok(()));

@@ -63,7 +63,7 @@ impl Checker for Leases {
     fn see(&mut self, event: &Event) -> Result<(), Violation> {
         match event {
             Event::Started { run, .. } => (self.run, self.durable) = (*run, 0),
-            Event::Durable { upto } => self.durable = self.durable.max(*upto),
+            Event::Durable { upto, .. } => self.durable = self.durable.max(*upto),
             Event::Crashed { at, .. } => {
                 self.crash();
                 self.end_run(*at);
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_lease_on_disk_outlives_a_crash() {
-        let crash = [Event::Durable { upto: 10 }, Event::Crashed { power: true, at: 10 }, started(2, 20, 20)];
+        let crash = [Event::Durable { upto: 10, limits: 0 }, Event::Crashed { power: true, at: 10 }, started(2, 20, 20)];
         let again = delivered(7, 2, 30);
         assert!(check(&[&[delivered(7, 1, 10)][..], &crash, &[again]].concat()).is_err());
         let refused = answered(7, 1, Step::Ack, 30, Answer::NotHeld);

@@ -22,6 +22,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "tidegate-hooks",
         ],
     ),
+    ("tidegate-sim", &["tidegate-core", "tidegate-limiter", "tidegate-store", "tidegate-engine"]),
     ("tidegate-bench", &["tidegate-core", "tidegate-limiter", "tidegate-client"]),
     ("xtask", &[]),
 ];

@@ -9,7 +9,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use serde_json::json;
 use tidegate_engine::engine::{Engine, Options, Port, Question};
-use tidegate_engine::{Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task};
+use tidegate_engine::{
+    Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task,
+};
 use tidegate_limiter::{Buckets, Clock};
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
@@ -54,8 +56,8 @@ fn main() {
     let temp = tempfile::tempdir().expect("a directory");
     let disk = RealDisk::open(&DataDir::open(temp.path()).expect("it opens"), "queue").expect("a disk");
     let clock = Clock::new();
-    let (engine, _) =
-        Engine::open(disk, Channels, Arc::new(Buckets::new()), Options::default(), clock.now()).expect("it opens");
+    let (engine, _) = Engine::open(disk, Channels, Arc::new(Buckets::new()), Options::default(), clock.now())
+        .expect("it opens");
     let directory = engine.directory().clone();
     let running = Running::start(engine, clock).expect("threads");
     let handle = running.handle();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::Receipt;
-use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned};
 use tidegate_store::Error;
 use tidegate_store::disk::Disk;
+use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned};
 
 use crate::definition::Definition;
 
@@ -51,6 +51,9 @@ impl<D: Disk> Delivery<D> {
 impl<D: Disk> fmt::Debug for Delivery<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let queue = self.queue.name();
-        f.debug_struct("Delivery").field("queue", &queue).field("receipt", &self.receipt).finish_non_exhaustive()
+        f.debug_struct("Delivery")
+            .field("queue", &queue)
+            .field("receipt", &self.receipt)
+            .finish_non_exhaustive()
     }
 }

@@ -150,7 +150,11 @@ fn levels_that_changed_are_kept_once_and_come_back() {
     assert_eq!(restored(limit(10, 5), START), Some(0));
     assert_eq!(restored(limit(10, 5), START + SECOND / 5), Some(2));
     assert_eq!(restored(limit(10, 5), START - SECOND), Some(0), "a clock that is behind mints nothing");
-    assert_eq!(restored(Limit::per_hour(3).unwrap(), START), Some(0), "whole tokens outlive a change of limit");
+    assert_eq!(
+        restored(Limit::per_hour(3).unwrap(), START),
+        Some(0),
+        "whole tokens outlive a change of limit"
+    );
     buckets.restore(b"new", limit(10, 5), None, START);
     buckets.restore(b"broken", limit(10, 5), Some(b"?"), START);
     assert_eq!((buckets.tokens(b"new", START), buckets.tokens(b"broken", START)), (Some(5), Some(5)));

@@ -201,6 +201,8 @@ pub enum Event {
     HolderGone {
         /// Which.
         holder: Holder,
+        /// Whether the engine was told; if not, it finds out with the next delivery.
+        is_told: bool,
         /// When.
         at: Nanos,
     },

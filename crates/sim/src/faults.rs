@@ -36,6 +36,7 @@ impl World {
             let span = *self.chance.pick(&[SECOND, 30 * SECOND, 600 * SECOND]);
             let span = self.chance.below(span);
             self.note(format_args!("the clock jumps by {} ms", span / MS));
+            self.disturb(None)?;
             self.clock.pass(span);
         }
         if self.chance.percent(odds.gone) {

@@ -48,7 +48,7 @@ impl Display for Event {
             Event::Answered { receipt, step, at, answer, .. } => {
                 write!(f, "{receipt} {step} of {}: {answer}", At(*at))
             }
-            Event::HolderGone { holder, at } => write!(f, "consumer {holder} is gone at {}", At(*at)),
+            Event::HolderGone { holder, at, .. } => write!(f, "consumer {holder} is gone at {}", At(*at)),
             Event::LimitSet { key, rate: Some(rate), at } => {
                 let period_ms = rate.period_ns / MS;
                 write!(f, "limit {key} at {}: {} and {}/{period_ms} ms", At(*at), rate.burst, rate.count)

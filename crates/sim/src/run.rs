@@ -75,6 +75,9 @@ impl World {
         }
         let phases = self.plan.phases;
         for _ in 0..phases {
+            if self.chance.percent(40) {
+                self.pour()?;
+            }
             self.is_calm = false;
             for _ in 0..steps / phases {
                 self.step()?;

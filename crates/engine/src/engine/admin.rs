@@ -179,7 +179,11 @@ impl<P: Port> Engine<P> {
     }
 
     /// Replaces a definition, on disk first.
-    fn replace(&mut self, old: &Definition, change: impl FnOnce(&mut Kept)) -> Result<Arc<Definition>, Refused> {
+    fn replace(
+        &mut self,
+        old: &Definition,
+        change: impl FnOnce(&mut Kept),
+    ) -> Result<Arc<Definition>, Refused> {
         let mut kept = old.kept.clone();
         change(&mut kept);
         let definition = Definition { id: old.id, version: self.version(), kept };
@@ -255,7 +259,8 @@ impl<P: Port> Engine<P> {
         let until = now.saturating_add(close.retry_after_ms.saturating_mul(NANOS_PER_MS));
         self.limits.buckets().close_until(&name, until, now);
         // One that was closed for longer stays so.
-        let until = self.limits.buckets().get(&name, now).and_then(|named| named.closed_until).unwrap_or(until);
+        let until =
+            self.limits.buckets().get(&name, now).and_then(|named| named.closed_until).unwrap_or(until);
         self.closed.push(Change::Close { name: name.clone(), until: Some(until) });
         self.bucket_changed(&name);
     }

@@ -30,7 +30,9 @@ impl<P: Port> Engine<P> {
 
     /// Writes a message again, with its present state, if that is where it is.
     fn rewrite(&mut self, id: MessageId, place: Place, now: Nanos) {
-        let Some(message) = self.scheduler.describe(id).filter(|message| message.place == place) else { return };
+        let Some(message) = self.scheduler.describe(id).filter(|message| message.place == place) else {
+            return;
+        };
         let body = match self.journal.read(place) {
             Ok(body) => body,
             Err(error @ Error::Damaged { .. }) => {

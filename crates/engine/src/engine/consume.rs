@@ -148,7 +148,9 @@ impl<P: Port> Engine<P> {
             return;
         }
         let unheard = |(_, id): &&(Nanos, ConsumerId)| {
-            let Some(Consumer { kind: Kind::Poll { slot, .. }, .. }) = self.consumers.get(id) else { return false };
+            let Some(Consumer { kind: Kind::Poll { slot, .. }, .. }) = self.consumers.get(id) else {
+                return false;
+            };
             self.open.get(&slot.open).is_some_and(|open| !self.port.listens(&open.reply))
         };
         let ids: Vec<ConsumerId> = self.polls.iter().filter(unheard).map(|(_, id)| *id).collect();

@@ -178,7 +178,8 @@ impl<P: Port> Engine<P> {
             totals.timed_out += 1;
         }
         // It has waited long enough: no backoff on top, unless a hook wants one.
-        let cause = Cause { error: "the visibility timeout has passed".into(), delay_ms: Some(0), slot: None };
+        let cause =
+            Cause { error: "the visibility timeout has passed".into(), delay_ms: Some(0), slot: None };
         self.fail(receipt, leased, cause, now);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tidegate_store::catalog::{Catalog, Change};
-use tidegate_store::journal::Batch;
 use tidegate_store::Error;
+use tidegate_store::catalog::{Catalog, Change};
 use tidegate_store::disk::Disk;
+use tidegate_store::journal::Batch;
 
 /// Records to be written, and perhaps synced. Runs on a thread of its own.
 pub struct Job<D: Disk> {
@@ -76,7 +76,9 @@ impl<D: Disk> Job<D> {
     fn write(&self) -> Result<(), Failed> {
         let Some(batch) = &self.batch else { return Ok(()) };
         if !self.written {
-            batch.write().map_err(|error| if error.is_fatal() { Failed::Sync(error) } else { Failed::Write(error) })?;
+            batch
+                .write()
+                .map_err(|error| if error.is_fatal() { Failed::Sync(error) } else { Failed::Write(error) })?;
         }
         match self.sync {
             true => batch.sync().map_err(Failed::Sync),

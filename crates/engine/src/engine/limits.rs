@@ -33,13 +33,7 @@ pub fn scoped(namespace: &str, key: &[u8]) -> Vec<u8> {
 impl Limits {
     /// Numbers for the limits of `buckets`.
     pub fn new(buckets: Arc<Buckets>) -> Limits {
-        Limits {
-            buckets,
-            numbers: HashMap::new(),
-            names: Vec::new(),
-            free: Vec::new(),
-            sweep_at: FEW,
-        }
+        Limits { buckets, numbers: HashMap::new(), names: Vec::new(), free: Vec::new(), sweep_at: FEW }
     }
 
     /// The owner of the state.

@@ -8,10 +8,12 @@ use tidegate_core::limit::Parts;
 use tidegate_core::queue::{Arrival, LimitId, MessageId, Place, QueueId, Scheduler};
 use tidegate_core::{Limit, Nanos};
 use tidegate_limiter::Buckets;
-use tidegate_store::catalog::{Catalog, CatalogState};
-use tidegate_store::journal::{Journal, JournalOptions, JournalReport, MessageRecord, Record, Replayed, Space};
 use tidegate_store::Error;
+use tidegate_store::catalog::{Catalog, CatalogState};
 use tidegate_store::disk::Disk;
+use tidegate_store::journal::{
+    Journal, JournalOptions, JournalReport, MessageRecord, Record, Replayed, Space,
+};
 
 use super::held::Held;
 use super::limits::{Limits, scoped};

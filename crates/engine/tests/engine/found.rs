@@ -1,6 +1,5 @@
 //! What the simulator has found: each was wrong once.
 
-
 use crate::harness::{Bench, MS, Out, SECOND, at_once, payloads};
 use serde_json::json;
 use tidegate_core::Limit;

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, MessageId, Receipt};
 use tidegate_engine::engine::{Engine, Options, Port, Question, Report, Ticket, Verdict};
-use tidegate_engine::{Admin, Delivery, Due, Enqueue, Op, Outcome, QueueReport, Receive, Refused, Submission, Task};
+use tidegate_engine::{
+    Admin, Delivery, Due, Enqueue, Op, Outcome, QueueReport, Receive, Refused, Submission, Task,
+};
 use tidegate_limiter::Buckets;
 use tidegate_store::disk::simulated::SimDisk;
 use tidegate_store::journal::Headers;
@@ -87,7 +89,8 @@ impl Bench {
         let said = Arc::new(Mutex::new(Said::default()));
         let options = Options { segment_bytes: 1 << 20, seed: [1, 2], ..Options::default() };
         let (engine, report) =
-            Engine::open(disk.clone(), TestPort(said.clone()), Arc::new(Buckets::new()), options, now).unwrap();
+            Engine::open(disk.clone(), TestPort(said.clone()), Arc::new(Buckets::new()), options, now)
+                .unwrap();
         Bench { engine, disk, now, said, report, next_reply: Cell::new(0) }
     }
 
@@ -214,7 +217,12 @@ impl Bench {
         done(self.ask(Op::Ack { queue, receipt }))
     }
 
-    pub fn nack(&mut self, queue: &str, receipt: Receipt, nack: tidegate_engine::Nack) -> Result<(), Refused> {
+    pub fn nack(
+        &mut self,
+        queue: &str,
+        receipt: Receipt,
+        nack: tidegate_engine::Nack,
+    ) -> Result<(), Refused> {
         let queue = self.queue_id(queue);
         done(self.ask(Op::Nack { queue, receipt, nack }))
     }

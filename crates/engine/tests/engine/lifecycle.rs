@@ -1,10 +1,9 @@
 //! The life of messages: in, out, back, away.
 
-
 use crate::harness::{Bench, MS, Out, SECOND, at_once, done, got, payloads};
 use serde_json::json;
-use tidegate_engine::{Due, Nack, Op, Receive, Refused, Task};
 use tidegate_engine::engine::Verdict;
+use tidegate_engine::{Due, Nack, Op, Receive, Refused, Task};
 
 #[test]
 fn a_message_comes_out_as_it_went_in_and_an_ack_ends_it() {

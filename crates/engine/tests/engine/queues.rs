@@ -1,11 +1,10 @@
 //! Queues, limits and settings as users change them.
 
-
-use bytes::Bytes;
 use crate::harness::{Bench, MS, Out, SECOND, payloads};
+use bytes::Bytes;
 use serde_json::json;
-use tidegate_core::limit::Parts;
 use tidegate_core::Limit;
+use tidegate_core::limit::Parts;
 use tidegate_engine::{Close, Enqueue, Nack, Op, Refused, Task};
 
 fn name(task: fn(String) -> Task, name: &str) -> Task {
@@ -41,8 +40,8 @@ fn settings_change_and_messages_stay() {
     let mut bench = Bench::new();
     bench.create("q", json!({"visibility_timeout_ms": 60_000}));
     bench.enqueue("q", "a");
-    let updated =
-        bench.admin(Task::UpdateQueue { name: "q".to_owned(), settings: json!({"visibility_timeout_ms": 20}) });
+    let updated = bench
+        .admin(Task::UpdateQueue { name: "q".to_owned(), settings: json!({"visibility_timeout_ms": 20}) });
     let Out::Queue(updated) = updated else { panic!() };
     assert_eq!(updated.settings.visibility_timeout_ms, 20);
     assert_eq!(updated.settings.dead_letter_queue.name(), Some("q.dlq"));
@@ -117,7 +116,10 @@ fn a_changed_rate_acts_at_once_on_what_waits() {
     assert_eq!(deliveries.try_iter().count(), 1);
     bench.admin(Task::RemoveLimit { key: "p".into() });
     assert_eq!(deliveries.try_iter().count(), 1);
-    assert!(matches!(bench.admin(Task::RemoveLimit { key: "p".into() }), Out::Refused(Refused::LimitNotFound(_))));
+    assert!(matches!(
+        bench.admin(Task::RemoveLimit { key: "p".into() }),
+        Out::Refused(Refused::LimitNotFound(_))
+    ));
 }
 
 #[test]
@@ -130,7 +132,10 @@ fn a_nack_with_retry_after_closes_the_key_for_everybody() {
     let close = Some(Close { key: "p".into(), retry_after_ms: 300 });
     bench.nack("q", got.receipt, Nack { delay_ms: Some(0), close, error: None }).unwrap();
     assert!(bench.receive("q", 1).is_empty());
-    assert!(!bench.engine.limits().decide(b"default\0p", 1, bench.now).unwrap().allowed, "the Ask door sees it");
+    assert!(
+        !bench.engine.limits().decide(b"default\0p", 1, bench.now).unwrap().allowed,
+        "the Ask door sees it"
+    );
     bench.pass(300 * MS);
     assert_eq!(payloads(&bench.receive("q", 1)), ["1"]);
 }
@@ -157,8 +162,12 @@ fn settings_are_set_read_and_removed() {
         bench.admin(set(key, Some(value)));
     }
     let directory = bench.engine.directory().clone();
-    let keys = |prefix| directory.settings("default", prefix).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
+    let keys =
+        |prefix| directory.settings("default", prefix).into_iter().map(|(key, _)| key).collect::<Vec<_>>();
     assert_eq!(keys("a."), ["a.1", "a.2"]);
     bench.admin(set("a.1", None));
-    assert_eq!((keys("a."), directory.setting("default", "b").as_deref()), (vec!["a.2".to_owned()], Some("z")));
+    assert_eq!(
+        (keys("a."), directory.setting("default", "b").as_deref()),
+        (vec!["a.2".to_owned()], Some("z"))
+    );
 }

@@ -1,6 +1,5 @@
 //! What a crash leaves, and what comes back.
 
-
 use crate::harness::{Bench, MS, Out, SECOND, at_once, payloads};
 use serde_json::json;
 use tidegate_core::Limit;

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::acks::Acks;
+use super::attempts::Attempts;
 use super::catalog::Catalog;
 use super::charges::Charges;
 use super::drained::Drains;
@@ -44,6 +45,7 @@ pub fn all() -> Vec<Box<dyn Checker>> {
         Box::new(Enqueues::default()),
         Box::new(Acks::default()),
         Box::new(Leases::default()),
+        Box::new(Attempts::default()),
         Box::new(Charges::default()),
         Box::new(Shares::default()),
         Box::new(Catalog::default()),

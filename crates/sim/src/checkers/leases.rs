@@ -46,6 +46,8 @@ struct Lease {
     ended: Option<Moment>,
     /// When something that ends it was said to be done, and whether a crash may undo that.
     settled: Option<(Moment, Durability)>,
+    /// When the engine was told that its holder is gone.
+    returned: Option<Moment>,
     /// Whether anything is known of it.
     is_certain: bool,
 }
@@ -74,10 +76,13 @@ impl Checker for Leases {
             Event::Answered { receipt, step, at, durability, answer } => {
                 return self.answered(*receipt, *step, *at, (*durability, *answer));
             }
-            Event::HolderGone { holder, at } => {
+            Event::HolderGone { holder, is_told, at } => {
                 let moment = (self.run, *at);
                 let of_holder = self.leases.values_mut().flat_map(BTreeMap::values_mut);
-                of_holder.filter(|lease| lease.holder == *holder).for_each(|lease| end(lease, moment));
+                for lease in of_holder.filter(|lease| lease.holder == *holder) {
+                    end(lease, moment);
+                    lease.returned = is_told.then_some(moment);
+                }
             }
             Event::DeleteAsked { queue, .. } => {
                 self.doomed.insert(*queue);
@@ -127,6 +132,7 @@ impl Leases {
             before: None,
             ended: None,
             settled: None,
+            returned: None,
             is_certain: !self.doomed.contains(&delivered.queue),
         };
         leases.insert(receipt.delivery, lease);
@@ -176,6 +182,9 @@ impl Leases {
                         format!("{step} of {receipt}, which was settled before"),
                     ));
                 }
+                if lease.returned.is_some_and(|returned| returned < now) {
+                    return Err(Violation::of(RULE, format!("{step} of {receipt}, whose holder is gone")));
+                }
                 match step {
                     Step::Extend { deadline } => {
                         lease.deadline = deadline;
@@ -214,6 +223,7 @@ impl Leases {
             if let Some(before) = lease.before.take() {
                 lease.deadline = lease.deadline.min(before);
             }
+            lease.returned = None;
             lease.settled = lease.settled.filter(|(_, durability)| *durability == Durability::Fsync);
             // A nack or a release may be forgotten; nobody answers for this lease any more.
             if lease.ended.is_some_and(|ended| ended.0 == run) {
@@ -251,8 +261,9 @@ mod tests {
         assert!(check(&[delivered(7, 1, 10), delivered(7, 2, 50)]).is_err());
         assert_eq!(check(&[delivered(7, 1, 10), delivered(7, 2, 110)]), Ok(()));
         assert_eq!(check(&[delivered(7, 1, 10), asked(7, 1, Step::Nack, 20), delivered(7, 2, 50)]), Ok(()));
-        let gone = Event::HolderGone { holder: 1, at: 20 };
-        assert_eq!(check(&[delivered(7, 1, 10), gone, delivered(7, 2, 50)]), Ok(()));
+        let gone = Event::HolderGone { holder: 1, is_told: true, at: 20 };
+        assert_eq!(check(&[delivered(7, 1, 10), gone.clone(), delivered(7, 2, 50)]), Ok(()));
+        assert!(check(&[delivered(7, 1, 10), gone, answered(7, 1, Step::Ack, 30, Answer::Done)]).is_err());
     }
 
     #[test]
@@ -272,7 +283,11 @@ mod tests {
 
     #[test]
     fn a_lease_on_disk_outlives_a_crash() {
-        let crash = [Event::Durable { upto: 10, limits: 0 }, Event::Crashed { power: true, at: 10 }, started(2, 20, 20)];
+        let crash = [
+            Event::Durable { upto: 10, limits: 0 },
+            Event::Crashed { power: true, at: 10 },
+            started(2, 20, 20),
+        ];
         let again = delivered(7, 2, 30);
         assert!(check(&[&[delivered(7, 1, 10)][..], &crash, &[again]].concat()).is_err());
         let refused = answered(7, 1, Step::Ack, 30, Answer::NotHeld);

@@ -2,6 +2,7 @@
 //! it must not accept.
 
 mod acks;
+mod attempts;
 mod catalog;
 mod charges;
 mod checker;

@@ -66,13 +66,14 @@ impl World {
         self.note(format_args!("consumer {holder} goes"));
         self.disturb(Some(queue))?;
         let at = self.clock.now + 1;
-        self.emit(Event::HolderGone { holder, at })?;
+        let told = consumer.filter(|_| self.chance.percent(60));
+        self.emit(Event::HolderGone { holder, is_told: told.is_some(), at })?;
         self.port.deafen(holder);
         for lease in self.leases.iter().filter(|lease| lease.holder == holder) {
             self.stale.push((lease.queue, lease.receipt));
         }
         self.leases.retain(|lease| lease.holder != holder);
-        match consumer.filter(|_| self.chance.percent(60)) {
+        match told {
             Some(consumer) => self.submit(vec![(Op::Unsubscribe { consumer }, Asked::Plain)]),
             None => Ok(()),
         }

@@ -2,5 +2,6 @@
 
 pub mod consume;
 pub mod limits;
+pub mod pour;
 pub mod produce;
 pub mod queues;

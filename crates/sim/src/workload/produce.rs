@@ -39,7 +39,9 @@ impl World {
         };
         let settings = queue.settings();
         // One that may be dropped for its age, or wait behind others in one lane, is not known to be ready.
-        let is_free = flow < PLAIN_FLOWS && due == Due::Now && settings.retention_ms.is_none();
+        // And of one that may be over before it is seen, nobody knows how often it was served.
+        let is_lasting = settings.retention_ms.is_none() && settings.visibility_timeout_ms >= 2_000;
+        let is_free = flow < PLAIN_FLOWS && due == Due::Now && is_lasting;
         let durability = settings.durability;
         let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free };
         let message = Enqueue {
@@ -68,7 +70,7 @@ impl World {
 }
 
 /// The tag, and bytes that follow from it.
-fn payload(tag: u64, more: usize) -> Bytes {
+pub fn payload(tag: u64, more: usize) -> Bytes {
     let mut payload = tag.to_le_bytes().to_vec();
     payload.resize(8 + more, tag as u8);
     payload.into()

@@ -157,6 +157,8 @@ pub enum Event {
         /// When.
         at: Nanos,
     },
+    /// Somebody wants dead letters back where they came from, as if nothing had failed.
+    RedriveAsked,
     /// Somebody wants a queue gone.
     DeleteAsked {
         /// Which.

@@ -30,6 +30,7 @@ impl Display for Event {
             }
             Event::QueueSet { queue, shape, .. } => write!(f, "queue {} is {shape:?}", queue.0),
             Event::PurgeAsked { queue, .. } => write!(f, "purge of queue {} asked for", queue.0),
+            Event::RedriveAsked => write!(f, "dead letters are to go back"),
             Event::DeleteAsked { queue, .. } => write!(f, "end of queue {} asked for", queue.0),
             Event::Deleted { queue, .. } => write!(f, "queue {} is deleted", queue.0),
             Event::Enqueued(e) => {

@@ -31,6 +31,7 @@ impl World {
             5 => self.plain(Task::Resume { name }),
             6 => {
                 let count = self.chance.percent(50).then(|| self.chance.below(5));
+                self.emit(Event::RedriveAsked)?;
                 self.plain(Task::Redrive { name, count })
             }
             7 => self.plain(Task::Flows { name, limit: 10 }),

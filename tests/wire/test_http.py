@@ -126,7 +126,7 @@ def test_another_method_is_405(http, method, path):
 
 
 def test_a_body_over_the_limit_is_413(http):
-    answer = http.post("/throttle", json={"key": "k" * 2_000_000, **LIMIT})
+    answer = http.post("/throttle", json={"key": "k" * 3_000_000, **LIMIT})
     assert refusal(answer) == (413, "body_too_large")
 
 
@@ -225,5 +225,6 @@ def test_every_path_of_the_openapi_document_answers(http):
     for path, operations in document["paths"].items():
         for method in operations:
             answer = http.request(method.upper(), path)
-            assert answer.status_code in (200, 400, 415), (method, path)
+            # What a path names by a parameter is not there.
+            assert answer.status_code in ((200, 400, 404, 415) if "{" in path else (200, 400, 415)), (method, path)
             assert operations[method]["responses"].keys() & {str(answer.status_code), "default"}, (method, path)

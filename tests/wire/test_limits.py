@@ -35,10 +35,10 @@ def first_words(server, door):
 
 
 OVERSIZED = {
-    "resp-bulk": ("resp", b"*2\r\n$4\r\nECHO\r\n$70000\r\n" + b"x" * 70_000),
+    "resp-bulk": ("resp", b"*2\r\n$4\r\nECHO\r\n$3000000\r\n" + b"x" * 3_000_000),
     "resp-announced-bulk": ("resp", b"*2\r\n$4\r\nECHO\r\n$536870912\r\nx"),
     "resp-array": ("resp", b"*1048576\r\n" + b"$1\r\nx\r\n" * 20_000),
-    "resp-inline": ("resp", b"x" * 70_000),
+    "resp-inline": ("resp", b"x" * 3_000_000),
     "msgpack-frame": ("msgpack", struct.pack(">I", 70_000) + b"\xc0" * 70_000),
     "msgpack-announced-frame": ("msgpack", b"\xff\xff\xff\xff"),
 }

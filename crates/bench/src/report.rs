@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::columns;
-use crate::row::Row;
+use crate::row::{Figures, Row};
 use crate::samples::Samples;
 use crate::spread::Spread;
 use crate::target::{Bound, Target, Verdict};
@@ -22,7 +22,7 @@ const OURS: &str = "tidegate";
 /// not be had: a table of peers alone is no success.
 pub fn publish(workspace: &Workspace, samples: &Samples, aims: &[Target]) -> Result<()> {
     let rows = samples.rows();
-    print!("{}", table(&rows));
+    print!("{}{}", table(&rows), failures(&rows));
     print!("\n{}", targets(aims, samples));
     let file = workspace.bench_dir().join(format!("{}.json", samples.bench()));
     write_json(&file, &rows)?;
@@ -39,6 +39,16 @@ fn table(rows: &[Row]) -> String {
     let mut lines = vec![head.map(str::to_string).to_vec()];
     lines.extend(rows.iter().map(cells));
     columns::align(&lines)
+}
+
+/// Rows whose figures are out of fewer repeats than the others', since a run failed.
+fn failures(rows: &[Row]) -> String {
+    let part = rows.iter().filter(|row| row.figures != Figures::default());
+    part.filter_map(|row| {
+        let reason = one_line(row.gap.as_deref()?);
+        Some(format!("not every run succeeded: {}, {}: {reason}\n", row.series.workload, row.series.system))
+    })
+    .collect()
 }
 
 fn cells(row: &Row) -> Vec<String> {
@@ -132,7 +142,7 @@ fn thousands(figure: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Figures, Metric, Series};
+    use crate::row::{Metric, Series};
     use crate::target::Measure;
 
     fn row(system: &'static str, figures: Figures, gap: Option<&str>) -> Row {
@@ -158,6 +168,17 @@ resp, pipeline 1  redis-server  missing: redis-server is not installed; run `apt
 resp, pipeline 1  tidegate      84,123       9.88       -       -     8.00
 "
         );
+    }
+
+    #[test]
+    fn a_run_that_failed_among_others_is_named() {
+        let measured = Figures { ops_per_s: Some(1.0), ..Figures::default() };
+        let rows = [
+            row("whole", measured, None),
+            row("part", measured, Some("gone")),
+            row("none", Figures::default(), Some("missing")),
+        ];
+        assert_eq!(failures(&rows), "not every run succeeded: resp, pipeline 1, part: gone\n");
     }
 
     #[test]

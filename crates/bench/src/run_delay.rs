@@ -16,6 +16,12 @@ pub struct RunDelay {
 }
 
 impl RunDelay {
+    /// Of the thread that opens it.
+    pub fn of_this_thread() -> Result<RunDelay> {
+        let own = File::open("/proc/thread-self/schedstat").context("cannot open this thread's schedstat")?;
+        Ok(RunDelay { threads: vec![own] })
+    }
+
     /// Opens the counters once, since reading them should cost little.
     pub fn of_process_and_this_thread(pid: u32) -> Result<RunDelay> {
         let open =
@@ -60,5 +66,6 @@ mod tests {
         let delay = RunDelay::of_process_and_this_thread(std::process::id()).unwrap();
         assert!(delay.threads.len() >= 2);
         assert!(delay.read() <= delay.read());
+        assert_eq!(RunDelay::of_this_thread().unwrap().threads.len(), 1);
     }
 }

@@ -57,6 +57,9 @@ fn main() -> ExitCode {
             }
         }
     }
+    if seeds.end - seeds.start > 1 {
+        println!("{} seeds, {failed} fail", seeds.end - seeds.start);
+    }
     match failed {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,

@@ -9,7 +9,6 @@ pub fn check(config: &Config) -> Vec<Problem> {
         a_door_is_open,
         doors_are_apart,
         keys_fit_their_requests,
-        messages_fit_their_requests,
         default_limit_is_whole,
     ];
     rules.iter().flat_map(|rule| rule(config)).collect()
@@ -66,25 +65,6 @@ fn keys_fit_their_requests(config: &Config) -> Vec<Problem> {
     let told = |(path, room): (String, usize)| Problem::Rule {
         what: format!("{path} is {room}, too small for a key of keys.max_key_bytes = {longest}"),
         hint: format!("raise {path} to {needed} or more, or lower keys.max_key_bytes"),
-    };
-    small.map(told).collect()
-}
-
-/// Room for what a message brings beside its payload: keys, a few headers and their framing.
-const BESIDE_THE_PAYLOAD_BYTES: usize = 16 * 1024;
-
-fn messages_fit_their_requests(config: &Config) -> Vec<Problem> {
-    let (largest, persisted) = (config.queue.max_message_bytes, config.persistence.enabled);
-    if !config.queue.enabled || !persisted {
-        return Vec::new();
-    }
-    let resp = config.resp.enabled.then_some(("resp.max_frame_bytes", config.resp.max_frame_bytes));
-    let http = config.http.enabled.then_some(("http.max_body_bytes", config.http.max_body_bytes));
-    let needed = largest + BESIDE_THE_PAYLOAD_BYTES;
-    let small = resp.into_iter().chain(http).filter(|(_, room)| *room < needed);
-    let told = |(path, room)| Problem::Rule {
-        what: format!("{path} is {room}, too small for a message of queue.max_message_bytes = {largest}"),
-        hint: format!("raise {path} to {needed} or more, or lower queue.max_message_bytes"),
     };
     small.map(told).collect()
 }

@@ -40,7 +40,7 @@ struct Lease {
     since: Moment,
     /// The earliest end that is possible.
     deadline: Nanos,
-    /// The end before an extension that may be forgotten.
+    /// The earliest end before extensions that may be forgotten.
     before: Option<Nanos>,
     /// When somebody first did something that ends it.
     ended: Option<Moment>,
@@ -144,12 +144,11 @@ impl Leases {
         let Some(lease) = self.lease(receipt) else { return };
         match step {
             Step::Extend { deadline } => {
-                lease.before = Some(lease.before.unwrap_or(lease.deadline));
+                lease.before = Some(lease.before.map_or(lease.deadline, |before| before.min(lease.deadline)));
                 lease.deadline = lease.deadline.min(deadline);
             }
-            // Noted with the answer, which tells whether it was there to be ended.
-            Step::Ack | Step::Nack | Step::Release if lease.is_live(now) => end(lease, now),
-            Step::Ack | Step::Nack | Step::Release => {}
+            // An extension whose answer is still on its way may have kept it alive for this.
+            Step::Ack | Step::Nack | Step::Release => end(lease, now),
         }
     }
 

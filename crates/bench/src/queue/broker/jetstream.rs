@@ -1,8 +1,10 @@
 //! A JetStream work queue on files, over the NATS text protocol: publishes are answered, a durable pull consumer fetches
 //! batches, and the last acknowledgement of a batch is confirmed.
 
+use std::fmt;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -14,10 +16,10 @@ use super::roles::{Broker, Consumer, Producer, Seat};
 const SUBJECT: &str = "bench";
 const STREAM: &str = "BENCH";
 const GROUP: &str = "workers";
-/// Where replies to publishes, requests and acknowledgements arrive; every connection has its own.
+/// Where replies to publishes, requests and acknowledgements arrive, with a number for each connection. A number is used
+/// once: what one connection asked for and did not wait for must not come to another.
 const INBOX: &str = "_INBOX.bench";
-/// The least length of a reply to a publish.
-const CONFIRMATION_LEN: usize = r#"MSG _INBOX.bench.producer-0 1 26__{"stream":"BENCH","seq":1}__"#.len();
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 /// Most messages that are followed at once.
 const FOLLOWED: usize = 100;
 
@@ -30,7 +32,7 @@ pub struct JetStream {
 impl JetStream {
     /// Makes the stream and its consumer.
     pub fn create(address: SocketAddr, body_len: usize) -> Result<JetStream> {
-        let mut session = Session::open(address, "admin")?;
+        let mut session = Session::open(address)?;
         let stream = serde_json::json!({
             "name": STREAM, "subjects": [SUBJECT], "retention": "workqueue", "storage": "file", "num_replicas": 1,
             "max_consumers": -1, "max_msgs": -1, "max_bytes": -1, "max_age": 0, "discard": "old",
@@ -47,19 +49,18 @@ impl JetStream {
 }
 
 impl Broker for JetStream {
-    fn producer(&self, seat: Seat) -> Result<Box<dyn Producer>> {
-        let session = Session::open(self.address, &format!("producer-{}", seat.index))?;
+    fn producer(&self, _seat: Seat) -> Result<Box<dyn Producer>> {
+        let session = Session::open(self.address)?;
         Ok(Box::new(StreamProducer { session, body: Body::new(self.body_len), outgoing: Vec::new() }))
     }
 
-    fn consumer(&self, seat: Seat) -> Result<Box<dyn Consumer>> {
-        let session = Session::open(self.address, &format!("consumer-{}", seat.index))?;
-        let body_len = self.body_len;
-        Ok(Box::new(StreamConsumer { session, outgoing: Vec::new(), acks: Vec::new(), asked: 0, body_len }))
+    fn consumer(&self, _seat: Seat) -> Result<Box<dyn Consumer>> {
+        let session = Session::open(self.address)?;
+        Ok(Box::new(StreamConsumer { session, outgoing: Vec::new(), acks: Vec::new(), asked: 0 }))
     }
 
     fn left(&self) -> Result<u64> {
-        let mut session = Session::open(self.address, "admin")?;
+        let mut session = Session::open(self.address)?;
         let info = session.request(&format!("$JS.API.STREAM.INFO.{STREAM}"), "")?;
         info["state"]["messages"].as_u64().context("no number of messages")
     }
@@ -72,7 +73,7 @@ struct Session {
 }
 
 /// What the server sends that matters here.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 enum Sent<'a> {
     /// A message, where it wants to be answered, and its data. Headers come only with a status, which is no message.
     Message {
@@ -86,9 +87,24 @@ enum Sent<'a> {
     Other,
 }
 
+/// Short, for errors: a body says nothing.
+impl fmt::Debug for Sent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sent::Message { reply, data } => {
+                write!(f, "a message of {} bytes, reply to {reply:?}", data.len())
+            }
+            Sent::Status(status) => write!(f, "status {status}"),
+            Sent::Ping => f.write_str("a ping"),
+            Sent::Other => f.write_str("something else"),
+        }
+    }
+}
+
 impl Session {
-    fn open(address: SocketAddr, name: &str) -> Result<Session> {
-        let mut session = Session { link: Link::connect(address)?, inbox: format!("{INBOX}.{name}") };
+    fn open(address: SocketAddr) -> Result<Session> {
+        let number = CONNECTIONS.fetch_add(1, Relaxed);
+        let mut session = Session { link: Link::connect(address)?, inbox: format!("{INBOX}.{number}") };
         let options = r#"{"verbose":false,"pedantic":false,"headers":true,"no_responders":true}"#;
         let hello = format!("CONNECT {options}\r\nSUB {} 1\r\nPING\r\n", session.inbox);
         session.link.send(hello.as_bytes())?;
@@ -197,8 +213,7 @@ impl Producer for StreamProducer {
         self.session.link.send(&self.outgoing)
     }
 
-    fn confirmed(&mut self, want: usize, within: Duration) -> Result<usize> {
-        self.session.link.expect(want * CONFIRMATION_LEN)?;
+    fn confirmed(&mut self, within: Duration) -> Result<usize> {
         let (mut confirmed, mut within) = (0, within);
         while self.session.next(within, stored)?.is_some() {
             confirmed += 1;
@@ -224,7 +239,6 @@ struct StreamConsumer {
     acks: Vec<String>,
     /// Messages that the server was asked for and has not sent yet.
     asked: usize,
-    body_len: usize,
 }
 
 impl StreamConsumer {
@@ -273,8 +287,7 @@ impl Consumer for StreamConsumer {
     fn receive(&mut self, want: usize, stamps: &mut Vec<u64>) -> Result<()> {
         self.ask(want)?;
         self.flush()?;
-        for left in (1..=want).rev() {
-            self.session.link.expect(left * self.body_len)?;
+        for _ in 0..want {
             if !self.take(SILENCE_WITHIN, stamps)? {
                 bail!("{} messages did not come", self.asked);
             }

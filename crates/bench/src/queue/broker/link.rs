@@ -10,8 +10,6 @@ use anyhow::{Context, Result, bail};
 /// How long a server may take for anything before it counts as stuck.
 pub const SILENCE_WITHIN: Duration = Duration::from_secs(20);
 const ROOM: usize = 256 * 1024;
-/// Well below what a socket holds.
-const MOST_EXPECTED: usize = 32 * 1024;
 
 /// One connection.
 pub struct Link {
@@ -21,8 +19,6 @@ pub struct Link {
     start: usize,
     /// to here.
     end: usize,
-    /// The kernel wakes us when so many bytes have come.
-    low_water: usize,
 }
 
 impl Link {
@@ -30,7 +26,7 @@ impl Link {
     pub fn connect(address: SocketAddr) -> Result<Link> {
         let stream = TcpStream::connect(address).context("cannot connect")?;
         stream.set_nodelay(true).context("no TCP_NODELAY")?;
-        Ok(Link { stream, buffer: vec![0; ROOM], start: 0, end: 0, low_water: 1 })
+        Ok(Link { stream, buffer: vec![0; ROOM], start: 0, end: 0 })
     }
 
     /// Sends it all.
@@ -52,27 +48,6 @@ impl Link {
         }
     }
 
-    /// At least so many bytes are about to come, counted from the first that was not passed over. A server that writes them
-    /// one by one need not wake us for each, which is work that the kernel would charge to the server.
-    pub fn expect(&mut self, bytes: usize) -> Result<()> {
-        let low_water = bytes.saturating_sub(self.unread().len()).clamp(1, MOST_EXPECTED);
-        if low_water == self.low_water {
-            return Ok(());
-        }
-        let value = libc::c_int::try_from(low_water)?;
-        let len = libc::socklen_t::try_from(size_of::<libc::c_int>())?;
-        let fd = self.stream.as_raw_fd();
-        // SAFETY: the one pointer is to a live local of the length given.
-        let code = unsafe {
-            libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_RCVLOWAT, (&raw const value).cast(), len)
-        };
-        if code != 0 {
-            return Err(std::io::Error::last_os_error()).context("no low-water mark");
-        }
-        self.low_water = low_water;
-        Ok(())
-    }
-
     /// Waits at most that long for more to arrive, and says whether it did.
     pub fn fill(&mut self, within: Duration) -> Result<bool> {
         if !self.readable(within)? {
@@ -91,8 +66,6 @@ impl Link {
             Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(false),
             Err(error) => return Err(error).context("cannot receive"),
         }
-        // What was expected is here, or about to be.
-        self.expect(0)?;
         Ok(true)
     }
 
@@ -183,22 +156,6 @@ mod tests {
         assert!(!link.fill(Duration::ZERO).unwrap());
         drop(far);
         assert!(link.fill_soon().is_err());
-    }
-
-    #[test]
-    fn what_is_expected_comes_at_once() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let mut link = Link::connect(listener.local_addr().unwrap()).unwrap();
-        let (mut far, _) = listener.accept().unwrap();
-        link.expect(8).unwrap();
-        far.write_all(b"half").unwrap();
-        assert!(!link.fill(Duration::ZERO).unwrap());
-        far.write_all(b"half").unwrap();
-        link.fill_soon().unwrap();
-        assert_eq!(link.unread(), b"halfhalf");
-        far.write_all(b"1").unwrap();
-        link.fill_soon().unwrap();
-        assert_eq!(link.unread().len(), 9);
     }
 
     #[test]

@@ -27,8 +27,8 @@ pub struct Seat {
 pub trait Producer: Send {
     /// Sends so many messages that carry this stamp, and waits for nothing.
     fn send(&mut self, count: usize, stamp: u64) -> Result<()>;
-    /// Waits at most that long for so many confirmations, and returns how many came.
-    fn confirmed(&mut self, want: usize, within: Duration) -> Result<usize>;
+    /// Waits at most that long for something to arrive, and returns how many messages are newly confirmed.
+    fn confirmed(&mut self, within: Duration) -> Result<usize>;
 }
 
 /// Takes messages out of the queue.

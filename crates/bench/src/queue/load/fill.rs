@@ -44,7 +44,7 @@ fn put(broker: &dyn Broker, seat: Seat, messages: usize) -> Result<()> {
             producer.send(count, 0)?;
             sent += count;
         }
-        match producer.confirmed(1, SILENCE_WITHIN)? {
+        match producer.confirmed(SILENCE_WITHIN)? {
             0 => bail!("{} messages were not confirmed", sent - confirmed),
             newly => confirmed += newly,
         }

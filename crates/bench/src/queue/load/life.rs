@@ -49,7 +49,7 @@ impl Life {
                             producer.send(BATCH, 0)?;
                             let mut confirmed = 0;
                             while confirmed < BATCH {
-                                match producer.confirmed(BATCH - confirmed, SILENCE_WITHIN)? {
+                                match producer.confirmed(SILENCE_WITHIN)? {
                                     0 => bail!("{} messages were not confirmed", BATCH - confirmed),
                                     newly => confirmed += newly,
                                 }
@@ -117,7 +117,7 @@ mod tests {
             self.0.fetch_add(count, Relaxed);
             Ok(())
         }
-        fn confirmed(&mut self, _want: usize, _within: Duration) -> Result<usize> {
+        fn confirmed(&mut self, _within: Duration) -> Result<usize> {
             Ok(50)
         }
     }

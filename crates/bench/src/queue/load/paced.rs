@@ -28,6 +28,10 @@ pub struct Paced {
 impl Paced {
     /// Drives the load to its end. The first tenth warms up and is not counted as latency.
     pub fn run(&self, broker: &dyn Broker) -> Result<Outcome> {
+        let held = broker.left()?;
+        if held > 0 {
+            bail!("{held} messages were left by an earlier load");
+        }
         let seat = Seat { index: 0, of: 1 };
         let (producer, consumer) = (broker.producer(seat)?, broker.consumer(seat)?);
         let start = Instant::now();
@@ -62,7 +66,7 @@ impl Paced {
                 bail!("only {confirmed} of {total} messages were confirmed");
             }
             let next_due = if sent < total { interval * sent } else { self.lasting + GRACE };
-            confirmed += u32::try_from(producer.confirmed(1, next_due.saturating_sub(start.elapsed()))?)?;
+            confirmed += u32::try_from(producer.confirmed(next_due.saturating_sub(start.elapsed()))?)?;
         }
         Ok(())
     }

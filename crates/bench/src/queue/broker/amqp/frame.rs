@@ -1,5 +1,7 @@
 //! Frames as they arrive.
 
+use std::fmt;
+
 use anyhow::{Context, Result, bail};
 
 use super::wire::{Arguments, BODY, END, HEADER, METHOD};
@@ -8,7 +10,7 @@ use super::wire::{Arguments, BODY, END, HEADER, METHOD};
 const HEAD: usize = 7;
 
 /// One frame.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A method, by class and number, with its arguments.
     Method((u16, u16), &'a [u8]),
@@ -18,6 +20,18 @@ pub enum Frame<'a> {
     Body(&'a [u8]),
     /// A heartbeat.
     Heartbeat,
+}
+
+/// Short, for errors: a body says nothing.
+impl fmt::Debug for Frame<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Frame::Method(number, _) => write!(f, "method {number:?}"),
+            Frame::Header(len) => write!(f, "the head of {len} bytes"),
+            Frame::Body(body) => write!(f, "a body of {} bytes", body.len()),
+            Frame::Heartbeat => f.write_str("a heartbeat"),
+        }
+    }
 }
 
 /// The first frame and its length, if it is all there.

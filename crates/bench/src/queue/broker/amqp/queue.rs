@@ -112,7 +112,7 @@ impl Producer for QueueProducer {
         self.session.link.send(&self.outgoing)
     }
 
-    fn confirmed(&mut self, _want: usize, within: Duration) -> Result<usize> {
+    fn confirmed(&mut self, within: Duration) -> Result<usize> {
         let before = self.open.len();
         let (open, mut within) = (&mut self.open, within);
         while self.session.next(within, |frame| confirm(open, &frame))?.is_some() {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use tidegate_client::{Client, Error, NewMessage, Queue, Receipt};
 use tokio::runtime::{Handle, Runtime};
+use tokio::task::JoinHandle;
 
 use super::super::body::{Body, stamp_of};
 use super::super::link::SILENCE_WITHIN;
@@ -47,7 +48,7 @@ impl Broker for ClientQueue {
 
     fn consumer(&self, _seat: Seat) -> Result<Box<dyn Consumer>> {
         let (runtime, queue) = (self.runtime.handle().clone(), self.connect()?);
-        Ok(Box::new(ClientConsumer { runtime, queue, receipts: Vec::new(), stream: None }))
+        Ok(Box::new(ClientConsumer { runtime, queue, receipts: Vec::new(), acks: Vec::new(), stream: None }))
     }
 
     fn left(&self) -> Result<u64> {
@@ -76,7 +77,7 @@ impl Producer for ClientProducer {
         Ok(())
     }
 
-    fn confirmed(&mut self, _want: usize, within: Duration) -> Result<usize> {
+    fn confirmed(&mut self, within: Duration) -> Result<usize> {
         match self.answers.recv_timeout(within) {
             Ok(outcome) => outcome.context("enqueue"),
             Err(RecvTimeoutError::Timeout) => Ok(0),
@@ -90,6 +91,8 @@ struct ClientConsumer {
     queue: Queue,
     /// Received and not acknowledged.
     receipts: Vec<Receipt>,
+    /// Acknowledgements of what was followed, under way.
+    acks: Vec<JoinHandle<Result<(), Error>>>,
     stream: Option<tidegate_client::Consumer>,
 }
 
@@ -111,9 +114,15 @@ impl Consumer for ClientConsumer {
     }
 
     fn ack(&mut self) -> Result<()> {
-        let results = self.runtime.block_on(self.queue.ack_batch(&self.receipts));
-        self.receipts.clear();
-        results.into_iter().try_for_each(|result| result.context("ack"))
+        let (queue, receipts) = (&self.queue, std::mem::take(&mut self.receipts));
+        let acks = std::mem::take(&mut self.acks);
+        self.runtime.block_on(async {
+            for ack in acks {
+                ack.await.context("an acknowledgement was lost")?.context("ack")?;
+            }
+            let results = if receipts.is_empty() { Vec::new() } else { queue.ack_batch(&receipts).await };
+            results.into_iter().try_for_each(|result| result.context("ack"))
+        })
     }
 
     fn follow(&mut self, within: Duration, stamps: &mut Vec<u64>) -> Result<()> {
@@ -125,12 +134,13 @@ impl Consumer for ClientConsumer {
                 none.insert(stream.context("consume")?)
             }
         };
+        let acks = &mut self.acks;
         self.runtime.block_on(async {
             let next = tokio::time::timeout(within, stream.next_batch(CREDIT as usize)).await;
             let Ok(messages) = next else { return Ok(()) };
             for message in messages.context("consume")? {
                 stamps.push(stamp_of(&message.payload)?);
-                tokio::spawn(message.ack());
+                acks.push(tokio::spawn(message.ack()));
             }
             Ok(())
         })

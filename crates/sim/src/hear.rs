@@ -17,6 +17,7 @@ impl World {
             match said {
                 Said::Reply(reply, outcomes) => self.answered(reply, outcomes)?,
                 Said::Deliveries(holder, deliveries) => self.delivered(holder, deliveries)?,
+                Said::Missed => self.disturb(None)?,
                 Said::Asked(ticket) => self.questions.push(ticket),
             }
         }

@@ -15,6 +15,8 @@ pub enum Said {
     Reply(u64, Vec<Outcome<SimDisk>>),
     /// Messages for a subscription.
     Deliveries(Holder, Vec<Delivery<SimDisk>>),
+    /// Messages for a subscription that is gone.
+    Missed,
     /// A question to a hook.
     Asked(Ticket),
 }
@@ -72,9 +74,7 @@ impl Port for SimPort {
 
     fn deliver(&mut self, to: &Holder, deliveries: Vec<Delivery<SimDisk>>) -> bool {
         let hears = !self.ear().deaf.contains(to);
-        if hears {
-            self.say(Said::Deliveries(*to, deliveries));
-        }
+        self.say(if hears { Said::Deliveries(*to, deliveries) } else { Said::Missed });
         hears
     }
 

@@ -98,7 +98,10 @@ impl Replay<'_> {
     fn message(&mut self, record: &MessageRecord<'_>, place: Place, space: &mut Space) {
         self.newest_stamp = self.newest_stamp.max(record.id.0).max(record.order);
         let Some(namespace) = self.namespaces.get(&record.queue) else {
-            // Its queue is gone, and so is the message.
+            // Its queue is gone, and so is the message, also from the queue that it was moved away from.
+            if let Some(older) = self.found.remove(&record.id) {
+                space.dead(older.place);
+            }
             return space.dead(place);
         };
         let charges = record.charges.iter();

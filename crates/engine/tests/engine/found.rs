@@ -146,3 +146,15 @@ fn a_lease_that_ran_out_before_anybody_saw_it_is_not_handed_out() {
     let delivery = deliveries.try_recv().expect("the credit is still there");
     assert_eq!(delivery.attempts, 1);
 }
+
+#[test]
+fn dead_letters_of_a_deleted_queue_do_not_come_back_where_they_came_from() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({"max_attempts": 1, "backoff": {"initial_ms": 0}}));
+    bench.enqueue("q", "x");
+    let receipt = bench.receive("q", 1)[0].receipt;
+    bench.nack("q", receipt, Nack::default()).unwrap();
+    bench.admin(Task::DeleteQueue { name: "q.dlq".to_owned() });
+    let bench = bench.restart(crash);
+    assert_eq!(bench.report.messages, 0);
+}

@@ -5,12 +5,7 @@ use super::{Address, Config, Framed};
 
 /// Every rule that `config` breaks.
 pub fn check(config: &Config) -> Vec<Problem> {
-    let rules = [
-        a_door_is_open,
-        doors_are_apart,
-        keys_fit_their_requests,
-        default_limit_is_whole,
-    ];
+    let rules = [a_door_is_open, doors_are_apart, keys_fit_their_requests, default_limit_is_whole];
     rules.iter().flat_map(|rule| rule(config)).collect()
 }
 

@@ -40,6 +40,8 @@ struct Lease {
     since: Moment,
     /// The earliest end that is possible.
     deadline: Nanos,
+    /// When the last extension was asked for that was done.
+    extended: Option<Moment>,
     /// The earliest end before extensions that may be forgotten.
     before: Option<Nanos>,
     /// When somebody first did something that ends it.
@@ -129,6 +131,7 @@ impl Leases {
             queue: delivered.queue,
             since: now,
             deadline: delivered.deadline,
+            extended: None,
             before: None,
             ended: None,
             settled: None,
@@ -185,7 +188,10 @@ impl Leases {
                     return Err(Violation::of(RULE, format!("{step} of {receipt}, whose holder is gone")));
                 }
                 match step {
+                    // Answers may come in another order.
+                    Step::Extend { .. } if lease.extended > Some(now) => {}
                     Step::Extend { deadline } => {
+                        lease.extended = Some(now);
                         lease.deadline = deadline;
                         if durability == Durability::Fsync {
                             lease.before = None;

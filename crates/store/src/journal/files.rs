@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// Buffers kept for further batches, and the largest that is.
-const SPARE_BUFFERS: usize = 4;
-const SPARE_BUFFER_BYTES: usize = 8 << 20;
+const SPARE_BUFFERS: usize = 2;
+const SPARE_BUFFER_BYTES: usize = 2 << 20;
 
 /// The segments on a disk.
 #[derive(Debug)]

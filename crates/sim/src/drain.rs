@@ -117,6 +117,7 @@ impl World {
         };
         self.emit(event)?;
         self.stale.clear();
+        self.varied.clear();
         self.is_calm = false;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! All that a simulation holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
@@ -54,6 +54,8 @@ pub struct World {
     pub(crate) questions: Vec<Ticket>,
     pub(crate) shapes: BTreeMap<QueueId, Shape>,
     pub(crate) limits: BTreeMap<Key, Rate>,
+    /// Flows whose weight has changed since everything was last drained.
+    pub(crate) varied: BTreeSet<FlowNumber>,
     /// What the last list said, by name of queue.
     pub(crate) depths: BTreeMap<String, u64>,
 
@@ -176,6 +178,7 @@ impl World {
             questions: Vec::new(),
             shapes: BTreeMap::new(),
             limits: BTreeMap::new(),
+            varied: BTreeSet::new(),
             depths: BTreeMap::new(),
             trace: Trace::new(keep_lines),
             checkers: checkers::all(),

@@ -53,16 +53,6 @@ impl<P: Port> Engine<P> {
         self.directory.queue(namespace, name).ok_or_else(|| Refused::QueueNotFound(name.to_owned()))
     }
 
-    fn commit(&mut self, changes: &[Change]) -> Result<(), Refused> {
-        self.catalog.commit(changes).map_err(|error| {
-            tracing::error!("the catalog cannot be written: {error}");
-            if error.is_fatal() {
-                self.doomed = Some(format!("the disk did not confirm a change of the catalog: {error}"));
-            }
-            Refused::Storage(error.to_string())
-        })
-    }
-
     fn create_queue(
         &mut self,
         namespace: &str,
@@ -233,10 +223,7 @@ impl<P: Port> Engine<P> {
         now: Nanos,
     ) -> Result<Outcome<P::Disk>, Refused> {
         let name = scoped(namespace, key);
-        // A period of more than 584 years is as good as that.
-        let period_ns = u64::try_from(limit.period_ns()).unwrap_or(u64::MAX);
-        let rate = StoredRate { burst: limit.burst(), count: limit.count(), period_ns };
-        self.commit(&[Change::SetRate { name: name.clone(), rate }])?;
+        self.commit(&[Change::SetRate { name: name.clone(), rate: stored(&limit) }])?;
         self.limits.buckets().set(&name, limit, now);
         self.bucket_changed(&name);
         Ok(Outcome::Done)
@@ -290,7 +277,13 @@ impl<P: Port> Engine<P> {
     }
 }
 
-fn put(definition: &Definition) -> Change {
+pub(super) fn stored(limit: &Limit) -> StoredRate {
+    // A period of more than 584 years is as good as that.
+    let period_ns = u64::try_from(limit.period_ns()).unwrap_or(u64::MAX);
+    StoredRate { burst: limit.burst(), count: limit.count(), period_ns }
+}
+
+pub(super) fn put(definition: &Definition) -> Change {
     // Nothing in it can fail to be written.
     let json = serde_json::to_vec(&definition.kept).expect("a definition is JSON");
     Change::PutQueue { id: definition.id, definition: json }

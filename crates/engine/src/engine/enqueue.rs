@@ -29,6 +29,9 @@ impl<P: Port> Engine<P> {
         let durability = definition.settings().durability;
         let bytes = (message.payload.len() + message.headers.len()) as u32;
         self.writable()?;
+        if self.may_be_deleted(queue) {
+            return Err(Refused::Storage("nobody knows whether the queue is deleted on disk".to_owned()));
+        }
         if self.journal.is_full() {
             return Err(Refused::Storage("there is no room for another segment of the journal".to_owned()));
         }

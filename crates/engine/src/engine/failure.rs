@@ -109,7 +109,8 @@ impl<P: Port> Engine<P> {
     fn bury(&mut self, receipt: Receipt, leased: Leased, attempts: u32, error: &str, now: Nanos) -> bool {
         let Some(origin) = self.queue(leased.queue).cloned() else { return false };
         let Some(dead_letters) = origin.settings().dead_letter_queue.name() else { return false };
-        let Some(target) = self.directory.queue(&origin.kept.namespace, dead_letters) else {
+        let target = self.directory.queue(&origin.kept.namespace, dead_letters);
+        let Some(target) = target.filter(|target| !self.may_be_deleted(target.id)) else {
             tracing::warn!(queue = origin.name(), dead_letters, "there is no such queue: tried again");
             return false;
         };

@@ -11,6 +11,7 @@
 //! | `failure`, `retention` | what becomes of messages that fail or are too old |
 //! | `held`, `job` | outputs that wait for the disk, and the waiting itself |
 //! | `recover`, `clean` | the journal read back, and kept small |
+//! | `unsure` | changes of the catalog that failed, and may be on disk all the same |
 //! | `levels` | how full limits are, on its way to disk |
 //! | `limits`, `stamp` | names of limits in numbers; ids that follow time |
 
@@ -33,6 +34,7 @@ mod settle;
 mod stamp;
 mod state;
 mod turn;
+mod unsure;
 
 pub use job::{Chores, Job, JobDone, JobOutcome};
 pub use port::{Port, Question, Ticket, Verdict};

@@ -203,6 +203,8 @@ impl<P: Port> Engine<P> {
             closed: Vec::new(),
             departed_at: now,
             unsynced_since: None,
+            unsure: Vec::new(),
+            unsure_at: 0,
             levels_at: now,
             levels_failed: 0,
             retention_at: 0,

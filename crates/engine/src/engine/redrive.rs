@@ -123,7 +123,8 @@ impl<P: Port> Engine<P> {
         // A message that was put there by hand came from nowhere else.
         let Some(dead) = record.dead else { return false };
         let namespace = self.queue(walk.queue).map(|queue| queue.kept.namespace.clone()).unwrap_or_default();
-        let Some(origin) = self.directory.queue(&namespace, dead.queue) else {
+        let origin = self.directory.queue(&namespace, dead.queue);
+        let Some(origin) = origin.filter(|origin| !self.may_be_deleted(origin.id)) else {
             walk.missing = Some(dead.queue.to_owned());
             return false;
         };

@@ -96,6 +96,9 @@ pub struct Engine<P: Port> {
     pub(super) unsynced: Option<Arc<Batch<P::Disk>>>,
     /// Since when something that was appended is not on disk, and not on its way there to be synced.
     pub(super) unsynced_since: Option<Nanos>,
+    /// Changes of the catalog that failed and may be on disk all the same, and when they are seen to.
+    pub(super) unsure: Vec<Change>,
+    pub(super) unsure_at: Nanos,
     pub(super) levels_at: Nanos,
     /// How often they could not be written since they last were.
     pub(super) levels_failed: u32,

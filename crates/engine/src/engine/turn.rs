@@ -36,6 +36,7 @@ impl<P: Port> Engine<P> {
         self.expire_old(now);
         self.busy |= self.clean(now);
         self.limits.sweep(&self.scheduler);
+        self.make_sure(now);
         self.depart(now)
     }
 
@@ -220,6 +221,7 @@ impl<P: Port> Engine<P> {
         consider(self.scheduler.next_due());
         consider(self.polls.first().map(|(deadline, _)| *deadline));
         consider(self.retention_due());
+        consider(self.unsure_due());
         match &self.failed {
             _ if self.under_way => {}
             // Nothing else leaves before that.

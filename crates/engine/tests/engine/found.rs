@@ -158,3 +158,22 @@ fn dead_letters_of_a_deleted_queue_do_not_come_back_where_they_came_from() {
     let bench = bench.restart(crash);
     assert_eq!(bench.report.messages, 0);
 }
+
+#[test]
+fn a_deletion_that_was_refused_takes_no_message_that_came_after_it() {
+    for (seed, calls) in (0..20).flat_map(|seed| (0..12).map(move |calls| (seed, calls))) {
+        let mut bench = Bench::open(SimDisk::new(seed), 1_700_000_000 * SECOND);
+        bench.create("q", json!({}));
+        // One of the calls of the commit fails, and what it did nobody knows.
+        bench.disk.inject(calls, Fault::Error(std::io::ErrorKind::Other));
+        let outcome = bench.admin(Task::DeleteQueue { name: "q".to_owned() });
+        if !matches!(outcome, Out::Refused(_)) || bench.engine.doomed().is_some() {
+            continue;
+        }
+        bench.disk.clear_faults();
+        bench.pass(SECOND);
+        bench.enqueue("q", "x");
+        let mut bench = bench.restart(crash);
+        assert_eq!(payloads(&bench.receive("q", 1)), ["x"]);
+    }
+}

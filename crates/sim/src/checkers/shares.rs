@@ -91,6 +91,7 @@ impl Checker for Shares {
                 for queue in self.queues.values_mut() {
                     queue.look(*now)?;
                     queue.forget(*now);
+                    queue.flows.clear();
                 }
             }
             _ => {}
@@ -199,7 +200,9 @@ impl Queue {
     /// Begins again: what waits is unknown.
     fn forget(&mut self, since: Nanos) {
         let (quantum, largest) = (self.quantum, self.largest);
-        *self = Queue { quantum, largest, since, ..Queue::default() };
+        let mut flows = std::mem::take(&mut self.flows);
+        flows.values_mut().for_each(|flow| flow.waiting = 0);
+        *self = Queue { quantum, largest, since, flows, ..Queue::default() };
     }
 }
 

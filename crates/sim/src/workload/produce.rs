@@ -17,7 +17,11 @@ impl World {
     pub(crate) fn produce(&mut self) -> Result<(), Violation> {
         let Some(queue) = self.some_queue() else { return Ok(()) };
         let count = *self.chance.pick(&[1, 1, 2, 5, 12]);
-        let ops = (0..count).map(|_| self.message(&queue)).collect();
+        let varied = self.varied.len();
+        let ops: Vec<_> = (0..count).map(|_| self.message(&queue)).collect();
+        if self.varied.len() > varied {
+            self.disturb(None)?;
+        }
         self.note(format_args!("{count} messages for queue {}", queue.id.0));
         self.submit(ops)
     }
@@ -27,7 +31,11 @@ impl World {
         self.next_tag += 1;
         let flow = self.chance.below(WEIGHTS.len() as u64) as FlowNumber;
         let weight = match self.chance.below(300) {
-            0 => 7,
+            0 => {
+                // It goes with the message wherever that goes, so from here on the flow's weight is anybody's guess.
+                self.varied.insert(flow);
+                7
+            }
             _ => WEIGHTS[usize::from(flow)],
         };
         let cost = self.chance.between(1, self.plan.cost) as u32;
@@ -41,7 +49,7 @@ impl World {
         // One that may be dropped for its age, or wait behind others in one lane, is not known to be ready.
         // And of one that may be over before it is seen, nobody knows how often it was served.
         let is_lasting = settings.retention_ms.is_none() && settings.visibility_timeout_ms >= 2_000;
-        let is_free = flow < PLAIN_FLOWS && due == Due::Now && is_lasting;
+        let is_free = flow < PLAIN_FLOWS && due == Due::Now && is_lasting && !self.varied.contains(&flow);
         let durability = settings.durability;
         let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free };
         let message = Enqueue {

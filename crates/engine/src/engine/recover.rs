@@ -48,7 +48,14 @@ struct Found {
     flow: Box<[u8]>,
     weight: Option<u32>,
     cost: u32,
-    charges: Box<[(LimitId, u64)]>,
+    charges: FoundCharges,
+}
+
+/// What a message is charged.
+enum FoundCharges {
+    Numbered(Box<[(LimitId, u64)]>),
+    /// By key, since nobody knows in which namespace: its queue is gone. It counts only if it was moved on from there.
+    Keyed(Box<[(Box<[u8]>, u64)]>),
 }
 
 /// Messages as their records are read, oldest first.
@@ -97,15 +104,14 @@ impl Replay<'_> {
 
     fn message(&mut self, record: &MessageRecord<'_>, place: Place, space: &mut Space) {
         self.newest_stamp = self.newest_stamp.max(record.id.0).max(record.order);
-        let Some(namespace) = self.namespaces.get(&record.queue) else {
-            // Its queue is gone, and so is the message, also from the queue that it was moved away from.
-            if let Some(older) = self.found.remove(&record.id) {
-                space.dead(older.place);
-            }
-            return space.dead(place);
-        };
         let charges = record.charges.iter();
-        let charges = charges.map(|(key, amount)| (self.limits.number(&scoped(namespace, key)), amount));
+        let charges = match self.namespaces.get(&record.queue) {
+            Some(namespace) => {
+                let mut number = |key| self.limits.number(&scoped(namespace, key));
+                FoundCharges::Numbered(charges.map(|(key, amount)| (number(key), amount)).collect())
+            }
+            None => FoundCharges::Keyed(charges.map(|(key, amount)| (key.into(), amount)).collect()),
+        };
         let found = Found {
             queue: record.queue,
             place,
@@ -117,7 +123,7 @@ impl Replay<'_> {
             flow: record.flow.into(),
             weight: record.weight,
             cost: record.cost,
-            charges: charges.collect(),
+            charges,
         };
         if let Some(older) = self.found.insert(record.id, found) {
             space.dead(older.place);
@@ -231,18 +237,26 @@ impl<P: Port> Engine<P> {
         found.sort_unstable_by_key(|(_, found)| found.order);
         let mut messages = 0;
         for (id, found) in found {
-            if !self.queues.contains_key(&found.queue) {
+            let Some(queue) = self.queues.get(&found.queue) else {
                 self.journal.dead(found.place);
                 continue;
-            }
+            };
             messages += 1;
+            let charges = match found.charges {
+                FoundCharges::Numbered(charges) => charges,
+                FoundCharges::Keyed(charges) => {
+                    let namespace = &queue.definition.kept.namespace;
+                    let mut number = |key: &[u8]| self.limits.number(&scoped(namespace, key));
+                    charges.iter().map(|(key, amount)| (number(key), *amount)).collect()
+                }
+            };
             let arrival = Arrival {
                 id,
                 place: found.place,
                 flow: &found.flow,
                 weight: found.weight,
                 cost: found.cost,
-                charges: &found.charges,
+                charges: &charges,
                 due: found.due.filter(|due| *due > now),
                 attempts: found.attempts,
                 delivery: found.delivery,

@@ -177,3 +177,24 @@ fn a_deletion_that_was_refused_takes_no_message_that_came_after_it() {
         assert_eq!(payloads(&bench.receive("q", 1)), ["x"]);
     }
 }
+
+#[test]
+fn a_redriven_message_outlives_the_dead_letter_queue_that_it_was_in() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({"max_attempts": 1, "backoff": {"initial_ms": 0}}));
+    bench.enqueue("q", "x");
+    let receipt = bench.receive("q", 1)[0].receipt;
+    bench.nack("q", receipt, Nack::default()).unwrap();
+    bench.admin(Task::Redrive { name: "q.dlq".to_owned(), count: None });
+    bench.admin(Task::DeleteQueue { name: "q.dlq".to_owned() });
+    // What came before it goes, and the first record of it, too.
+    let payload = "y".repeat(10_000);
+    for _ in 0..300 {
+        bench.enqueue("q", &payload);
+        let got = bench.receive("q", 2).into_iter().find(|got| got.payload != "x").unwrap();
+        bench.ack("q", got.receipt).unwrap();
+    }
+    let mut bench = bench.restart(crash);
+    bench.pass(60 * SECOND);
+    assert_eq!(payloads(&bench.receive("q", 1)), ["x"]);
+}

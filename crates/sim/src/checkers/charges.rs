@@ -84,6 +84,7 @@ impl Charges {
             if model.rate != found {
                 // That it may be so is for another checker to say.
                 model.rate = found;
+                model.closed_until = 0;
                 model.fill();
             }
             model.recent.clear();

@@ -35,6 +35,12 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         pytest_args: Vec<String>,
     },
+    /// Check the Python package and run its tests against the release server
+    Python {
+        /// Passed on to pytest, e.g. `-k acquire -x`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        pytest_args: Vec<String>,
+    },
     /// Run a benchmark beside its peers, e.g. `cargo xtask bench ask --quick`
     Bench {
         /// Which benchmark to run
@@ -67,6 +73,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test => pipeline::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
         Command::Wire { pytest_args } => wire::run(&workspace, &pytest_args).map(drop),
+        Command::Python { pytest_args } => wire::run_package(&workspace, &pytest_args).map(drop),
         Command::Bench { name, args } => bench::run(&workspace, &name, &args),
         Command::Codegen { check } => codegen::run(&workspace, codegen::Mode::from_check_flag(check)),
     }

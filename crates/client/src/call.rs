@@ -1,12 +1,35 @@
 //! A call on its way: the bytes to send, and who waits for what comes back.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::Error;
 use crate::queue::{MessageId, Receipt};
 use crate::resp::{Cursor, Frame, Item, Reply, Stop, input};
+use crate::{Acquired, Client, Error};
+
+/// Where the calls of clients arrive.
+#[derive(Debug)]
+pub(crate) struct Inbox {
+    /// Calls, bounded.
+    pub(crate) calls: mpsc::Receiver<Call>,
+    /// The ends of leases.
+    pub(crate) ends: mpsc::UnboundedReceiver<Call>,
+}
+
+impl Inbox {
+    /// Puts the calls that are there into `waiting`, at most `max`, and waits for the first. Says how many; 0 when every
+    /// client is gone. Nothing is lost if this is dropped before it is done.
+    pub(crate) async fn take(&mut self, waiting: &mut Vec<Call>, max: usize) -> usize {
+        poll_fn(|context| {
+            // Ends first: they make room for others.
+            let ended = self.ends.poll_recv_many(context, waiting, max);
+            if ended.is_ready() { ended } else { self.calls.poll_recv_many(context, waiting, max) }
+        })
+        .await
+    }
+}
 
 /// One call.
 #[derive(Debug)]
@@ -38,7 +61,9 @@ pub(crate) enum Caller {
     /// For the one reply.
     One(oneshot::Sender<Result<Reply, Error>>),
     /// For the ids of a batch of messages.
-    Ids(Ids),
+    Ids(Batch<MessageId>),
+    /// For a batch of acquires, whose leases end if nobody is there any more.
+    Acquires(Client, Batch<Acquired>),
     /// For an array with an item for each.
     Acks(Vec<AckCaller>),
     /// Nobody.
@@ -47,13 +72,16 @@ pub(crate) enum Caller {
     Connection,
 }
 
-/// The ids of a batch, as they come in.
+/// The answers to a batch, as they come in.
 #[derive(Debug)]
-pub(crate) struct Ids {
+pub(crate) struct Batch<T> {
     count: usize,
-    ids: Vec<Result<MessageId, Error>>,
-    caller: oneshot::Sender<Vec<Result<MessageId, Error>>>,
+    answers: Vec<Result<T, Error>>,
+    caller: oneshot::Sender<Vec<Result<T, Error>>>,
 }
+
+/// Where the answers to a batch will come.
+pub(crate) type Answers<T> = oneshot::Receiver<Vec<Result<T, Error>>>;
 
 impl Call {
     /// A command, and where its answer will come.
@@ -63,13 +91,26 @@ impl Call {
     }
 
     /// A batch of `count` enqueues, and where their ids will come.
-    pub(crate) fn ids(
-        frame: Frame,
-        count: usize,
-    ) -> (Call, oneshot::Receiver<Vec<Result<MessageId, Error>>>) {
+    pub(crate) fn ids(frame: Frame, count: usize) -> (Call, Answers<MessageId>) {
+        let (batch, answers) = Batch::of(count);
+        (Call::Commands { frame, caller: Caller::Ids(batch) }, answers)
+    }
+
+    /// A batch of `count` acquires, and where their leases will come, which are the client's to end.
+    pub(crate) fn acquires(frame: Frame, count: usize, client: Client) -> (Call, Answers<Acquired>) {
+        let (batch, answers) = Batch::of(count);
+        (Call::Commands { frame, caller: Caller::Acquires(client, batch) }, answers)
+    }
+
+    /// A command that is answered by OK, and sent even if nobody hears that.
+    pub(crate) fn insisted(frame: Frame) -> (Call, oneshot::Receiver<Result<(), Error>>) {
         let (caller, answer) = oneshot::channel();
-        let ids = Ids { count, ids: Vec::with_capacity(count), caller };
-        (Call::Commands { frame, caller: Caller::Ids(ids) }, answer)
+        (Call::Commands { frame, caller: Caller::Acks(vec![caller]) }, answer)
+    }
+
+    /// A command whose answer nobody waits for.
+    pub(crate) fn unheard(frame: Frame) -> Call {
+        Call::Commands { frame, caller: Caller::Nobody }
     }
 
     /// How many replies it will have.
@@ -84,7 +125,8 @@ impl Call {
     pub(crate) fn is_given_up(&self) -> bool {
         match self {
             Call::Commands { caller: Caller::One(caller), .. } => caller.is_closed(),
-            Call::Commands { caller: Caller::Ids(ids), .. } => ids.caller.is_closed(),
+            Call::Commands { caller: Caller::Ids(batch), .. } => batch.caller.is_closed(),
+            Call::Commands { caller: Caller::Acquires(_, batch), .. } => batch.caller.is_closed(),
             Call::Commands { .. } => false,
             Call::Ack { caller, .. } => caller.is_closed(),
         }
@@ -103,9 +145,15 @@ impl Caller {
     /// How many replies it waits for.
     pub(crate) fn replies(&self) -> usize {
         match self {
-            Caller::Ids(ids) => ids.count - ids.ids.len(),
+            Caller::Ids(batch) => batch.missing(),
+            Caller::Acquires(_, batch) => batch.missing(),
             Caller::One(_) | Caller::Acks(_) | Caller::Nobody | Caller::Connection => 1,
         }
+    }
+
+    /// Whether the server has to hear of it even if nobody is left to hear the answer.
+    pub(crate) fn is_insisted(&self) -> bool {
+        matches!(self, Caller::Nobody | Caller::Acks(_))
     }
 
     /// Takes one reply, whole. Gives the caller back while it waits for more. An error is about the reply: it cannot be
@@ -118,9 +166,10 @@ impl Caller {
                 tell(caller, reply.and_then(refusal));
                 broken.map_or(Ok(None), Err)
             }
-            Caller::Ids(mut ids) => {
-                ids.ids.push(message_id(reply));
-                Ok(ids.waits_or_is_told().map(Caller::Ids))
+            Caller::Ids(batch) => Ok(batch.push(message_id(reply)).map(Caller::Ids)),
+            Caller::Acquires(client, batch) => {
+                let acquired = Acquired::read(&mut Cursor::over(reply), &client);
+                Ok(batch.push(acquired).map(|batch| Caller::Acquires(client, batch)))
             }
             Caller::Acks(callers) => acks(callers, reply).map(|()| None),
             Caller::Nobody => Ok(None),
@@ -132,23 +181,37 @@ impl Caller {
     pub(crate) fn fail(self, error: &Error) {
         match self {
             Caller::One(caller) => tell(caller, Err(error.clone())),
-            Caller::Ids(mut ids) => {
-                ids.ids.resize_with(ids.count, || Err(error.clone()));
-                ids.waits_or_is_told();
-            }
+            Caller::Ids(batch) => batch.fail(error),
+            Caller::Acquires(_, batch) => batch.fail(error),
             Caller::Acks(callers) => callers.into_iter().for_each(|caller| tell(caller, Err(error.clone()))),
             Caller::Nobody | Caller::Connection => {}
         }
     }
 }
 
-impl Ids {
-    fn waits_or_is_told(self) -> Option<Ids> {
-        if self.ids.len() < self.count {
+impl<T> Batch<T> {
+    fn of(count: usize) -> (Batch<T>, Answers<T>) {
+        let (caller, answers) = oneshot::channel();
+        (Batch { count, answers: Vec::with_capacity(count), caller }, answers)
+    }
+
+    fn missing(&self) -> usize {
+        self.count - self.answers.len()
+    }
+
+    /// Gives itself back while it waits for more.
+    fn push(mut self, answer: Result<T, Error>) -> Option<Batch<T>> {
+        self.answers.push(answer);
+        if self.missing() > 0 {
             return Some(self);
         }
-        tell(self.caller, self.ids);
+        tell(self.caller, self.answers);
         None
+    }
+
+    fn fail(mut self, error: &Error) {
+        self.answers.resize_with(self.count, || Err(error.clone()));
+        tell(self.caller, self.answers);
     }
 }
 

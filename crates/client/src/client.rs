@@ -1,4 +1,4 @@
-//! The client: every operation of the Ask door as a method, and the way to the Queue door.
+//! The client: every operation of the Ask door as a method, and the way to the Queue door and the ledger.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
-use crate::call::Call;
+use crate::call::{Call, Inbox};
 use crate::link::{CALLS_READ, Link, Target};
 use crate::queue::receive::Polls;
 use crate::resp::command::{self, Verb};
@@ -18,9 +18,18 @@ use crate::{Ask, Decision, Error, Limit, Limits, Options, Queue, QueueReport, Re
 /// The connection closes when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct Client {
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a client have in common.
+#[derive(Debug)]
+struct Shared {
     calls: mpsc::Sender<Call>,
+    /// The ends of leases. No more come than leases were granted, so they need no bound of their own, and dropping a
+    /// lease never waits for room.
+    ends: mpsc::UnboundedSender<Call>,
     request_timeout: Duration,
-    polls: Arc<Polls>,
+    polls: Polls,
 }
 
 /// A call that has been handed over, and until when its answer is waited for.
@@ -42,11 +51,12 @@ impl Client {
 
     pub(crate) async fn open(address: String, options: Options) -> Result<Client, Error> {
         let request_timeout = options.request_timeout;
-        let (calls, inbox) = mpsc::channel(options.max_in_flight);
+        let (calls, called) = mpsc::channel(options.max_in_flight);
+        let (ends, ended) = mpsc::unbounded_channel();
         let target = Target { address, options };
         let link = Link::open(&target, CALLS_READ).await.map_err(redial::unsent)?;
-        tokio::spawn(redial::serve(link, target.clone(), inbox));
-        Ok(Client { calls, request_timeout, polls: Arc::new(Polls::new(target)) })
+        tokio::spawn(redial::serve(link, target.clone(), Inbox { calls: called, ends: ended }));
+        Ok(Client { shared: Arc::new(Shared { calls, ends, request_timeout, polls: Polls::new(target) }) })
     }
 
     /// The queue of this name.
@@ -165,17 +175,32 @@ impl Client {
         call: Call,
         answer: oneshot::Receiver<T>,
     ) -> Result<Handed<T>, Error> {
-        hand_over(&self.calls, self.request_timeout, call, answer).await
+        let Shared { calls, request_timeout, .. } = &*self.shared;
+        hand_over(calls, *request_timeout, call, answer).await
+    }
+
+    /// Gives the end of a lease to the task that owns the connection, at once. From here on it is sent even if nobody
+    /// waits for the answer any more.
+    pub(crate) fn end<T>(&self, call: Call, answer: oneshot::Receiver<T>) -> Result<Handed<T>, Error> {
+        let deadline = Instant::now() + self.shared.request_timeout;
+        self.shared.ends.send(call).map_err(|_| Error::Disconnected)?;
+        Ok(Handed { answer, deadline })
+    }
+
+    /// The same, of which nobody hears.
+    pub(crate) fn end_unheard(&self, call: Call) {
+        // Without its runtime a client cannot send, and the lease expires by itself.
+        self.shared.ends.send(call).ok();
     }
 
     /// The way to the task that owns the connection, and how long a call may take.
     pub(crate) fn way(&self) -> (&mpsc::Sender<Call>, Duration) {
-        (&self.calls, self.request_timeout)
+        (&self.shared.calls, self.shared.request_timeout)
     }
 
-    /// Connections for who waits for messages.
+    /// Connections for who waits for something.
     pub(crate) fn polls(&self) -> &Polls {
-        &self.polls
+        &self.shared.polls
     }
 }
 

@@ -21,6 +21,27 @@
 //! # }
 //! ```
 //!
+//! # Lease: "take this much, and settle what it really was."
+//! ```no_run
+//! use tidegate_client::{Acquire, Acquired, Client, Scope, ScopePatch, Term};
+//!
+//! # async fn call_the_model() -> Result<u64, std::io::Error> { Ok(812) }
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect("127.0.0.1:6380").await?;
+//! let limits = ScopePatch::new().limits([Term::per_minute("rpm", 60), Term::per_minute("tpm", 10_000)]);
+//! client.scopes().set(&Scope::resource("gpt-4"), &limits).await?;
+//!
+//! match client.acquire(Acquire::of("acme", "gpt-4").cost("rpm", 1).cost("tpm", 500)).await? {
+//!     Acquired::Granted(lease) => {
+//!         let tokens = call_the_model().await?; // on an error, the lease is dropped: all is given back
+//!         lease.settle([("tpm", tokens)]).await?;
+//!     }
+//!     Acquired::Denied(denied) => println!("not now; try again in {:?}", denied.retry_after),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Queue: "run this when it may."
 //! ```no_run
 //! use std::time::Duration;
@@ -53,7 +74,7 @@
 //! # What to expect of it
 //! - A [`Client`] is one connection, shared. Clone it freely: calls from many tasks are pipelined, and their
 //!   replies are matched in order. Who waits for messages, a [`Consumer`] or [`Queue::receive`], has a connection of
-//!   its own, so that nobody waits behind it.
+//!   its own, so that nobody waits behind it; so has an acquire that waits.
 //! - Everything is bounded: calls on the wire, calls that wait for it, the time a call may take, the size of a
 //!   reply, the messages in hand. When the client is full, a call waits its turn, within its time-out.
 //! - A call is written at most once. When the connection breaks, the calls on it fail with
@@ -61,13 +82,15 @@
 //!   opens a new connection. An enqueue that is sent again may so be there twice.
 //! - While the server cannot be reached, calls fail at once with [`Error::Io`] and a new attempt is made after
 //!   a pause that grows, so a program that would rather pass than wait can decide so quickly.
-//! - Denied is an answer, not an error: see [`Decision::allowed`].
+//! - Denied is an answer, not an error: see [`Decision::allowed`] and [`Acquired::Denied`].
+//! - A [`Lease`] that is dropped without being settled is released, also in a task that is cancelled.
 //! - A payload is a slice of what was read, and a message to be sent borrows its parts: nothing is copied on the way.
 //!
 //! | module | subject |
 //! |---|---|
 //! | `limit`, `request`, `decision`, `error` | what callers say and hear |
 //! | `client`, `ask`, `options` | what callers hold |
+//! | `ledger` | entities, stored limits, leases, usage, audit |
 //! | `queue`, `limits`, `settings` | the Queue door: queues, named limits, what hooks read |
 //! | `resp`, `document` | RESP: bytes out, bytes in; JSON |
 //! | `link`, `wire`, `call` | one connection, opened; at work; what is on it |
@@ -80,6 +103,7 @@ mod client;
 mod decision;
 mod document;
 mod error;
+mod ledger;
 mod limit;
 mod limits;
 mod link;
@@ -99,12 +123,20 @@ pub use ask::Ask;
 pub use client::Client;
 pub use decision::{Decision, Retry};
 pub use error::Error;
+pub use ledger::{
+    Acquire, Acquired, AuditEvent, AuditPage, AuditQuery, Availability, Bound, Buckets, Capacity, Change,
+    CustomLimits, CustomPage, Denied, Entities, Entity, EntityPage, EntityPatch, Hold, Kind, Lease, LeaseId,
+    LeasePage, LeaseReport, Leases, LimitCapacity, Manifests, Manner, Mode, NamespaceReport, Namespaces,
+    NoLease, NoTerm, OnExpiry, OnUnavailable, Resolved, ResolvedParent, Scope, ScopePatch, ScopeSettings,
+    Scopes, Status, Term, Usage, UsageQuery, UsageRow, UsageTotal, WaitsFor, Why, WhyLane, Window,
+};
 pub use limit::Limit;
 pub use limits::{LimitReport, Limits};
 pub use options::Options;
 pub use queue::{
-    Backoff, Consume, Consumer, DeadLetter, Durability, Enqueue, FlowReport, Malformed, Message, MessageId,
-    Nack, NewMessage, Queue, QueueReport, QueueSettings, QueueStats, Receipt, SettingsPatch,
+    Backoff, Consume, Consumer, DeadLetter, Durability, Enqueue, FlowReport, Malformed, Message,
+    MessageCharge, MessageId, Nack, NewMessage, Queue, QueueReport, QueueSettings, QueueStats, Receipt,
+    SettingsPatch,
 };
 pub use request::Request;
 pub use settings::{Setting, Settings};

@@ -72,5 +72,9 @@ impl Link {
 fn greeting(options: &Options) -> Vec<Frame> {
     let auth = options.auth_token.as_ref().map(|token| command::words(&[b"AUTH", token.as_bytes()]));
     let select = options.namespace.as_ref().map(|name| command::words(&[b"SELECT", name.as_bytes()]));
-    auth.into_iter().chain([command::words(&[b"HELLO", b"3"])]).chain(select).collect()
+    let hello = match &options.name {
+        Some(name) => command::words(&[b"HELLO", b"3", b"SETNAME", name.as_bytes()]),
+        None => command::words(&[b"HELLO", b"3"]),
+    };
+    auth.into_iter().chain([hello]).chain(select).collect()
 }

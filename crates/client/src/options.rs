@@ -31,6 +31,7 @@ pub struct Options {
     pub(crate) request_timeout: Duration,
     pub(crate) namespace: Option<String>,
     pub(crate) auth_token: Option<String>,
+    pub(crate) name: Option<String>,
     pub(crate) max_in_flight: usize,
 }
 
@@ -41,6 +42,7 @@ impl Default for Options {
             request_timeout: Duration::from_secs(1),
             namespace: None,
             auth_token: None,
+            name: None,
             max_in_flight: 1024,
         }
     }
@@ -67,6 +69,11 @@ impl Options {
     /// The token to show to a server that asks for one.
     pub fn auth_token(self, auth_token: impl Into<String>) -> Options {
         Options { auth_token: Some(auth_token.into()), ..self }
+    }
+
+    /// Who calls: the audit of changes tells it. Letters, digits and signs, without spaces.
+    pub fn name(self, name: impl Into<String>) -> Options {
+        Options { name: Some(name.into()), ..self }
     }
 
     /// How many calls may be on the wire at once. As many again may wait for the wire; any more wait for room.
@@ -97,6 +104,7 @@ impl fmt::Debug for Options {
             .field("request_timeout", &self.request_timeout)
             .field("namespace", &self.namespace)
             .field("auth_token", &self.auth_token.as_ref().map(|_| "(hidden)"))
+            .field("name", &self.name)
             .field("max_in_flight", &self.max_in_flight)
             .finish()
     }

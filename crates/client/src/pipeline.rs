@@ -7,10 +7,9 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Sleep, sleep, timeout};
 
-use crate::call::Call;
+use crate::call::{Call, Inbox};
 use crate::link::Link;
 use crate::wire::{Moved, Wire};
 use crate::{Error, Options};
@@ -45,24 +44,20 @@ impl Pipeline {
 
     /// Serves calls until the connection breaks or nobody can call any more. `waiting` are calls taken from the
     /// inbox before, at most `max_in_flight`; those that found no room stay there.
-    pub(crate) async fn serve(mut self, inbox: &mut mpsc::Receiver<Call>, waiting: &mut Vec<Call>) -> End {
+    pub(crate) async fn serve(mut self, inbox: &mut Inbox, waiting: &mut Vec<Call>) -> End {
         let end = self.exchange(inbox, waiting).await.map_or(End::Broken, |()| End::ClientsGone);
         self.wire.fail();
         end
     }
 
     /// An error is the end of the connection.
-    async fn exchange(
-        &mut self,
-        inbox: &mut mpsc::Receiver<Call>,
-        waiting: &mut Vec<Call>,
-    ) -> Result<(), Error> {
+    async fn exchange(&mut self, inbox: &mut Inbox, waiting: &mut Vec<Call>) -> Result<(), Error> {
         let mut stall_check = std::pin::pin!(sleep(self.stall_timeout));
         loop {
             self.wire.accept(waiting);
             match self.next_event(inbox, waiting, stall_check.as_mut()).await? {
                 Event::Moved(Moved::In(0)) => return Err(Error::Disconnected),
-                Event::Called(0) => return Ok(()),
+                Event::Called(0) => return self.finish(inbox, waiting).await,
                 Event::Moved(Moved::In(_)) => self.deliver()?,
                 Event::Checked if self.wire.progress_at.elapsed() >= self.stall_timeout => {
                     return Err(Error::Timeout);
@@ -76,7 +71,7 @@ impl Pipeline {
     /// Waits for whichever comes first. Each branch loses nothing when another one wins.
     async fn next_event(
         &mut self,
-        inbox: &mut mpsc::Receiver<Call>,
+        inbox: &mut Inbox,
         waiting: &mut Vec<Call>,
         stall_check: Pin<&mut Sleep>,
     ) -> std::io::Result<Event> {
@@ -88,9 +83,32 @@ impl Pipeline {
             // The connection first: it cannot crowd out the others, since replies only come to what was written.
             biased;
             moved = self.wire.exchange() => moved.map(Event::Moved),
-            called = inbox.recv_many(waiting, room), if may_take => Ok(Event::Called(called)),
+            called = inbox.take(waiting, room), if may_take => Ok(Event::Called(called)),
             () = stall_check, if is_waiting => Ok(Event::Checked),
         }
+    }
+
+    /// Nobody can call any more: what the server has to hear all the same is sent, and answered, before the connection
+    /// is closed. Closing it with answers unread would be a reset, which may reach the server before what was sent.
+    async fn finish(&mut self, inbox: &mut Inbox, waiting: &mut Vec<Call>) -> Result<(), Error> {
+        while let Ok(end) = inbox.ends.try_recv() {
+            waiting.push(end);
+        }
+        let patience = self.stall_timeout;
+        let last_words = async {
+            loop {
+                self.wire.accept(waiting);
+                if waiting.is_empty() && !self.wire.is_insisting() {
+                    return Ok(());
+                }
+                match self.wire.exchange().await? {
+                    Moved::In(0) => return Err(Error::Disconnected),
+                    Moved::In(_) => self.deliver()?,
+                    Moved::Out => {}
+                }
+            }
+        };
+        timeout(patience, last_words).await.unwrap_or(Err(Error::Timeout))
     }
 
     /// Hands out the replies that have come in whole.

@@ -8,19 +8,19 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::Error;
-use crate::call::Call;
+use crate::call::{Call, Inbox};
 use crate::link::{CALLS_READ, Link, Target};
 use crate::pipeline::{End, Pipeline};
 
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
+const REFUSED_AT_ONCE: usize = 64;
 
 /// Serves calls over `link` and its successors until every client is dropped.
-pub(crate) async fn serve(mut link: Link, target: Target, mut inbox: mpsc::Receiver<Call>) {
+pub(crate) async fn serve(mut link: Link, target: Target, mut inbox: Inbox) {
     let mut waiting = Vec::new();
     loop {
         let pipeline = Pipeline::new(link, &target.options);
@@ -36,10 +36,10 @@ pub(crate) async fn serve(mut link: Link, target: Target, mut inbox: mpsc::Recei
 }
 
 /// Waits for a call and opens a connection for it. The call is left in `waiting`. `None` if every client is gone.
-async fn reopen(target: &Target, inbox: &mut mpsc::Receiver<Call>, waiting: &mut Vec<Call>) -> Option<Link> {
+async fn reopen(target: &Target, inbox: &mut Inbox, waiting: &mut Vec<Call>) -> Option<Link> {
     let mut backoff = Backoff::default();
     loop {
-        if inbox.recv_many(waiting, 1).await == 0 {
+        if inbox.take(waiting, 1).await == 0 {
             return None;
         }
         let error = match Link::open(target, CALLS_READ).await {
@@ -57,9 +57,10 @@ async fn reopen(target: &Target, inbox: &mut mpsc::Receiver<Call>, waiting: &mut
 }
 
 /// Answers every call with `error`, until every client is gone.
-async fn refuse_all(inbox: &mut mpsc::Receiver<Call>, error: &Error) {
-    while let Some(call) = inbox.recv().await {
-        call.fail(error);
+async fn refuse_all(inbox: &mut Inbox, error: &Error) {
+    let mut calls = Vec::new();
+    while inbox.take(&mut calls, REFUSED_AT_ONCE).await > 0 {
+        calls.drain(..).for_each(|call| call.fail(error));
     }
 }
 

@@ -76,6 +76,11 @@ impl Wire {
         self.in_flight.is_empty()
     }
 
+    /// Whether something is unanswered that the server has to hear of.
+    pub(crate) fn is_insisting(&self) -> bool {
+        self.in_flight.iter().any(Caller::is_insisted)
+    }
+
     /// Reads or writes, whichever can be done first. Nothing is lost when this is dropped half way.
     pub(crate) async fn exchange(&mut self) -> std::io::Result<Moved> {
         tokio::select! {

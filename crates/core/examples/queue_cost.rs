@@ -5,10 +5,10 @@
 //! Time is what the processor spent on it, as Linux counts it, so other work on the machine counts only by the caches it
 //! spoils.
 
-use tidegate_core::bucket::{Bucket, Ready, Short};
+use tidegate_core::bucket::{Bucket, Ready};
 use tidegate_core::limit::Parts;
 use tidegate_core::queue::{
-    Arrival, Buckets, ConsumerId, LimitId, MessageId, Place, Policy, QueueId, Scheduler,
+    Arrival, Buckets, ConsumerId, Involved, LimitId, MessageId, Place, Policy, QueueId, Scheduler, Short,
 };
 use tidegate_core::{Limit, Nanos};
 
@@ -20,15 +20,21 @@ const START: Nanos = 1_700_000_000_000_000_000;
 struct Budget(Vec<(Limit, Bucket)>);
 
 impl Buckets for Budget {
-    fn take_all(&mut self, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short> {
-        for (charge, (limit, amount)) in charges.iter().enumerate() {
-            let (limit, bucket) = &mut self.0[limit.0 as usize];
+    fn take_all(&mut self, _: MessageId, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short> {
+        for (charged, amount) in charges {
+            let (limit, bucket) = &mut self.0[charged.0 as usize];
             match bucket.try_take(limit, *amount, now) {
                 Ready::Now => {}
-                ready => return Err(Short { charge, ready }),
+                ready => return Err(Short { limit: *charged, ready }),
             }
         }
         Ok(())
+    }
+
+    fn involved(&mut self, _: &[LimitId], _: &mut Vec<Involved>) {}
+
+    fn shape(&self) -> u64 {
+        0
     }
 }
 

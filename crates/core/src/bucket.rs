@@ -7,13 +7,15 @@
 use crate::Nanos;
 use crate::limit::Limit;
 
-/// When a take could pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When a take could pass. What is ready later is greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ready {
     /// It passes now.
     Now,
     /// It could pass at this time, if nobody else takes before.
     At(Nanos),
+    /// Nobody knows: when somebody gives something back, or a setting changes.
+    Pending,
     /// It asks for more than the burst.
     Never,
 }
@@ -43,8 +45,9 @@ impl std::error::Error for Short {}
 /// Bytes of a bucket that is kept: level, scale, refill position.
 pub const KEPT_BYTES: usize = 40;
 
-/// The state of one limit for one holder.
+/// The state of one limit for one holder. Packed, so that a million of them take 24 bytes each and not 32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(Rust, packed(8))]
 pub struct Bucket {
     /// Tokens times period. Never above `burst x period` once refilled; below 0 is debt.
     level: i128,

@@ -10,6 +10,7 @@
 //! | [`gcra`] | inline keys: one arrival time per key, exact |
 //! | [`cell`] | the same state in the dialect of redis-cell's `CL.THROTTLE` |
 //! | [`bucket`] | stored limits: a level that may go into debt |
+//! | [`ledger`] | who is limited and by what: names, terms, levels, the state of a limit for one entity |
 //! | [`queue`] | fair queues: which message goes to whom, and when |
 //! | [`wait`] | how long a caller is told to wait, and in which unit |
 
@@ -17,6 +18,7 @@ pub mod bucket;
 pub mod cell;
 mod far;
 pub mod gcra;
+pub mod ledger;
 pub mod limit;
 pub mod queue;
 pub mod wait;

@@ -186,7 +186,7 @@ proptest! {
             match ready {
                 Ready::Now => prop_assert_eq!(at, Some(now)),
                 Ready::At(time) => prop_assert_eq!(at, Some(time)),
-                Ready::Never => prop_assert_eq!(at, None),
+                Ready::Pending | Ready::Never => prop_assert_eq!(at, None),
             }
         }
     }

@@ -2,7 +2,6 @@
 //!
 //! `cargo run --release -p tidegate-engine --example engine_cost [MESSAGES] [FLOWS]`
 
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
 
@@ -12,7 +11,7 @@ use tidegate_engine::engine::{Engine, Options, Port, Question};
 use tidegate_engine::{
     Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task,
 };
-use tidegate_limiter::{Buckets, Clock};
+use tidegate_limiter::Clock;
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 
@@ -56,10 +55,10 @@ fn main() {
     let temp = tempfile::tempdir().expect("a directory");
     let disk = RealDisk::open(&DataDir::open(temp.path()).expect("it opens"), "queue").expect("a disk");
     let clock = Clock::new();
-    let (engine, _) = Engine::open(disk, Channels, Arc::new(Buckets::new()), Options::default(), clock.now())
-        .expect("it opens");
+    let (engine, keeper, _) =
+        Engine::open(disk, Channels, Options::default(), clock.now()).expect("it opens");
     let directory = engine.directory().clone();
-    let running = Running::start(engine, clock).expect("threads");
+    let running = Running::start(engine, keeper, clock).expect("threads");
     let handle = running.handle();
     let create = Task::CreateQueue { name: "q".to_owned(), settings: json!({}) };
     let create = Op::Admin(Admin { namespace: "default".into(), task: create });
@@ -101,7 +100,11 @@ fn main() {
                 assert_eq!(delivery.read().expect("a body").message().payload.len(), 1024);
             }
             done += deliveries.len() as u64;
-            let ack = |delivery: &Delivery<RealDisk>| Op::Ack { queue: queue.id, receipt: delivery.receipt };
+            let ack = |delivery: &Delivery<RealDisk>| Op::Ack {
+                queue: queue.id,
+                receipt: delivery.receipt,
+                cost: Vec::new(),
+            };
             acks.push(submit(&handle, deliveries.iter().map(ack).collect()));
             if done >= messages {
                 break;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 use tidegate_core::queue::QueueId;
@@ -13,6 +14,12 @@ use crate::definition::Definition;
 pub struct Directory {
     queues: RwLock<BTreeMap<String, BTreeMap<String, Arc<Definition>>>>,
     settings: RwLock<BTreeMap<String, BTreeMap<String, Arc<str>>>>,
+    /// Namespaces that are deleted, and since when.
+    deleted: RwLock<BTreeMap<String, u64>>,
+    /// How many those are: mostly none, and every request asks.
+    deleted_count: AtomicUsize,
+    /// What was applied to each namespace.
+    manifests: RwLock<BTreeMap<String, Arc<[u8]>>>,
 }
 
 impl Directory {
@@ -26,10 +33,14 @@ impl Directory {
         self.queues.read().get(namespace).map(|queues| queues.values().cloned().collect()).unwrap_or_default()
     }
 
-    /// The namespaces that have queues, by name.
+    /// The namespaces that have queues or are deleted, by name.
     pub fn namespaces(&self) -> Vec<String> {
         let queues = self.queues.read();
-        queues.iter().filter(|(_, queues)| !queues.is_empty()).map(|(name, _)| name.clone()).collect()
+        let used = queues.iter().filter(|(_, queues)| !queues.is_empty()).map(|(name, _)| name.clone());
+        let mut names: Vec<String> = used.chain(self.deleted.read().keys().cloned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
     }
 
     /// A value that was set at run time.
@@ -44,6 +55,45 @@ impl Directory {
         let from = settings.range(prefix.to_owned()..);
         let found = from.take_while(|(key, _)| key.starts_with(prefix));
         found.map(|(key, value)| (key.clone(), value.clone())).collect()
+    }
+
+    /// When a namespace was deleted, if it was.
+    #[inline]
+    pub fn deleted_at_ms(&self, namespace: &str) -> Option<u64> {
+        match self.deleted_count.load(Ordering::Acquire) {
+            0 => None,
+            _ => self.deleted.read().get(namespace).copied(),
+        }
+    }
+
+    /// The manifest that was applied to a namespace last.
+    pub fn manifest(&self, namespace: &str) -> Option<Arc<[u8]>> {
+        self.manifests.read().get(namespace).cloned()
+    }
+
+    pub(crate) fn set_deleted(&self, namespace: &str, at_ms: Option<u64>) {
+        let mut deleted = self.deleted.write();
+        match at_ms {
+            Some(at_ms) => drop(deleted.insert(namespace.to_owned(), at_ms)),
+            None => drop(deleted.remove(namespace)),
+        }
+        self.deleted_count.store(deleted.len(), Ordering::Release);
+    }
+
+    pub(crate) fn set_manifest(&self, namespace: &str, manifest: Option<Vec<u8>>) {
+        let mut manifests = self.manifests.write();
+        match manifest {
+            Some(manifest) => drop(manifests.insert(namespace.to_owned(), manifest.into())),
+            None => drop(manifests.remove(namespace)),
+        }
+    }
+
+    /// Forgets a namespace with all that is in it.
+    pub(crate) fn forget(&self, namespace: &str) {
+        self.queues.write().remove(namespace);
+        self.settings.write().remove(namespace);
+        self.set_manifest(namespace, None);
+        self.set_deleted(namespace, None);
     }
 
     pub(crate) fn put(&self, definition: Arc<Definition>) {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use tidegate_core::Limit;
-use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
+use tidegate_core::queue::{ConsumerId, MessageId, QueueId, Receipt};
+use tidegate_ledger::{Edit, LeaseTerms};
 
 use crate::definition::Definition;
 
@@ -52,6 +53,8 @@ pub enum Op<S> {
         queue: QueueId,
         /// Which delivery of it.
         receipt: Receipt,
+        /// What it has cost in truth, by limit.
+        cost: Cost,
     },
     /// The attempt has failed.
     Nack {
@@ -78,7 +81,9 @@ pub enum Op<S> {
         /// Which delivery of it.
         receipt: Receipt,
     },
-    /// Whoever waited for a receive may have left: those that nobody listens to any more take nothing.
+    /// Waits in line until charges can be taken, up to `wait_ms`.
+    Acquire(Box<WaitingAcquire>),
+    /// Whoever waited for a receive or an acquire may have left: those that nobody listens to any more take nothing.
     Withdraw,
     /// About queues, limits and settings.
     Admin(Admin),
@@ -95,7 +100,7 @@ pub struct Enqueue {
     pub weight: Option<u32>,
     /// What it costs in the round.
     pub cost: u32,
-    /// What it takes from named limits: throttle keys and amounts.
+    /// What it takes from limits: names as [`charge`](tidegate_core::ledger::charge) has them, and amounts.
     pub charges: Vec<(Bytes, u64)>,
     /// When it may be delivered, in milliseconds.
     pub due: Due,
@@ -137,6 +142,24 @@ pub struct Nack {
     pub error: Option<Box<str>>,
     /// A throttle key that is to be left alone for a while: a provider has answered 429.
     pub close: Option<Close>,
+    /// What the attempt has cost in truth, by limit; all that it took if unsaid.
+    pub cost: Cost,
+}
+
+/// Amounts by the name of the limit.
+pub type Cost = Vec<(Box<str>, u64)>;
+
+/// An acquire that waits in line, fairly among entities.
+#[derive(Clone, Debug)]
+pub struct WaitingAcquire {
+    /// Where its entities live.
+    pub namespace: Arc<str>,
+    /// What it takes: names as [`charge`](tidegate_core::ledger::charge) has them, and amounts. At least one.
+    pub charges: Vec<(Bytes, u64)>,
+    /// The lease that it asks for; none if it spends at once.
+    pub lease: Option<LeaseTerms>,
+    /// For how long it waits.
+    pub wait_ms: u64,
 }
 
 /// Leave a throttle key alone.
@@ -229,11 +252,55 @@ pub enum Task {
     },
     /// Leaves a throttle key alone for a while.
     CloseKey(Close),
+    /// Changes entities and stored limits: all of it or none, on disk when it is answered.
+    Edit {
+        /// What changes.
+        edits: Vec<Edit>,
+        /// Who wants it, for the audit.
+        actor: Arc<str>,
+        /// What was applied, to be compared with next time; kept with the change.
+        manifest: Option<Vec<u8>>,
+    },
+    /// Tells what something waits for.
+    Why(Why),
+    /// Hides the namespace with all that is in it, until it is recovered or purged.
+    DeleteNamespace {
+        /// Who wants it, for the audit.
+        actor: Arc<str>,
+    },
+    /// Brings a deleted namespace back.
+    RecoverNamespace {
+        /// Who wants it, for the audit.
+        actor: Arc<str>,
+    },
+    /// Drops all that is in a deleted namespace, for good.
+    PurgeNamespace,
+    /// Tells of every namespace that holds something.
+    Namespaces,
     /// Sets a value that hooks can read, or removes it.
     SetSetting {
         /// Its key.
         key: String,
         /// Its value; nothing removes it.
         value: Option<String>,
+    },
+}
+
+/// Something that waits, or might.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A message of a queue.
+    Message {
+        /// The queue's name.
+        queue: String,
+        /// The message.
+        id: MessageId,
+    },
+    /// A flow of a queue.
+    Flow {
+        /// The queue's name.
+        queue: String,
+        /// Its fairness key.
+        key: Bytes,
     },
 }

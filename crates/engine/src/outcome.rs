@@ -1,7 +1,9 @@
 //! What the engine answers.
 
 use serde::Serialize;
+use serde_json::Value;
 use tidegate_core::queue::{ConsumerId, MessageId};
+use tidegate_ledger::{Acquired, BucketName, Ledger};
 use tidegate_store::disk::Disk;
 
 use crate::delivery::Delivery;
@@ -26,6 +28,14 @@ pub enum Outcome<D: Disk> {
     Flows(Vec<FlowReport>),
     /// So many messages were moved or dropped.
     Count(u64),
+    /// What came of an acquire that waited.
+    Acquired(Box<Acquired>),
+    /// What an edit has made of its subjects, in order; nothing for one that is gone.
+    Edited(Vec<Option<Value>>),
+    /// What something waits for.
+    Why(Box<WhyReport>),
+    /// Every namespace that holds something, by name.
+    Namespaces(Vec<NamespaceReport>),
     /// It was not done, and this is why.
     Refused(Refused),
 }
@@ -57,16 +67,6 @@ pub enum Refused {
     /// The queue holds as much as it may.
     #[error("the queue is full: {0} is reached")]
     QueueFull(&'static str),
-    /// The message asks more of a limit than the limit ever holds.
-    #[error("a charge of {amount} on `{key}` can never pass: its burst is {burst}")]
-    NeverPasses {
-        /// The throttle key.
-        key: String,
-        /// What is asked for.
-        amount: u64,
-        /// What there is at most.
-        burst: u64,
-    },
     /// The queue takes no dead letters, so none can be moved back.
     #[error("`{0}` holds no dead letters")]
     NotADeadLetterQueue(String),
@@ -76,6 +76,27 @@ pub enum Refused {
     /// The limit is not set.
     #[error("throttle key `{0}` has no limit")]
     LimitNotFound(String),
+    /// Something about entities, stored limits or leases.
+    #[error(transparent)]
+    Ledger(#[from] tidegate_ledger::Refused),
+    /// The namespace is deleted, and not purged.
+    #[error("the namespace `{0}` is deleted")]
+    NamespaceDeleted(String),
+    /// The namespace holds nothing.
+    #[error("there is no namespace `{0}`")]
+    NamespaceNotFound(String),
+    /// The namespace is not deleted.
+    #[error("the namespace `{0}` is not deleted")]
+    NamespaceNotDeleted(String),
+    /// The namespace of those who name none stays.
+    #[error("the namespace `default` cannot be deleted")]
+    DefaultNamespace,
+    /// There is no such flow.
+    #[error("the queue has no flow `{0}`")]
+    FlowNotFound(String),
+    /// There is no such message in the queue.
+    #[error("there is no message {0} in this queue")]
+    NoSuchMessage(MessageId),
     /// The disk takes no more.
     #[error("the disk takes no more writes: {0}")]
     Storage(String),
@@ -167,4 +188,81 @@ pub struct FlowReport {
     pub fair_share: f64,
     /// Age of its oldest message.
     pub oldest_age_ms: Option<u64>,
+}
+
+/// A namespace that holds something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NamespaceReport {
+    /// Its name.
+    pub name: String,
+    /// When it was deleted, if it was.
+    pub deleted_at_ms: Option<u64>,
+    /// Its queues.
+    pub queues: u64,
+}
+
+/// What a message or a flow waits for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyReport {
+    /// The queue.
+    pub queue: String,
+    /// The fairness key.
+    pub fairness_key: String,
+    /// The message, if one was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// In a sentence.
+    pub summary: String,
+    /// Each line that was asked about: of a message its own.
+    pub lanes: Vec<WhyLane>,
+}
+
+/// A line of messages of one flow that depend on the same limits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WhyLane {
+    /// `ready`, `parked`, `stuck`, `delayed`, `leased` or `paused`.
+    pub state: &'static str,
+    /// Messages in it, where a flow was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
+    /// Messages in it that go before the one that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<u64>,
+    /// What it waits for, if it is parked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<WaitsFor>,
+    /// Until when, if that is known, in milliseconds since the epoch.
+    pub until_ms: Option<u64>,
+}
+
+/// A limit that somebody waits for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WaitsFor {
+    /// The entity; for a throttle key, the key.
+    pub entity: String,
+    /// The resource.
+    pub resource: String,
+    /// The limit.
+    pub limit: String,
+}
+
+impl WaitsFor {
+    /// The names of a bucket.
+    pub fn of(bucket: &BucketName, ledger: &Ledger) -> WaitsFor {
+        WaitsFor {
+            entity: String::from_utf8_lossy(&bucket.entity).into_owned(),
+            resource: ledger.word(bucket.resource).to_string(),
+            limit: ledger.word(bucket.limit).to_string(),
+        }
+    }
+
+    /// In a sentence: for so long, or nobody knows for how long.
+    pub fn summary(&self, wait_ms: Option<u64>) -> String {
+        let WaitsFor { entity, resource, limit } = self;
+        let until = match wait_ms {
+            Some(wait_ms) => format!("for {wait_ms} ms"),
+            None => "until somebody gives back or the limit changes".to_owned(),
+        };
+        format!("waits for limit `{limit}` of `{entity}` on `{resource}`, {until}")
+    }
 }

@@ -1,17 +1,25 @@
-//! The two threads that run the engine, and the handle that others hold.
+//! The threads that run the engine, and the handle that others hold.
 //!
 //! One thread owns the engine: it takes its inbox in one go, applies it, and sends what has been written to the
-//! other, which waits for the disk. While that waits, the next operations are applied: they share the next wait.
+//! second, which waits for the disk. While that waits, the next operations are applied: they share the next wait. A
+//! third keeps the ledger, now and then.
+//!
+//! A few records that come alone are brought to disk by the engine's own thread: to wake the other one and to be woken
+//! takes as long as half a sync. Not if a timer is near, and not on a disk that was slow the last time.
 
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use tidegate_core::Nanos;
 use tidegate_limiter::Clock;
+use tidegate_store::disk::Disk;
 
 use crate::engine::{Engine, Job, JobDone, Port, Ticket, Verdict};
+use crate::journal_thread::{Errand, JournalThread};
+use crate::keeper::Keeper;
 use crate::op::Submission;
 
 /// What arrives at the engine.
@@ -26,6 +34,8 @@ struct Inbox<P: Port> {
     stopping: bool,
     /// Whether the engine waits, and has to be woken.
     asleep: bool,
+    /// Somebody gave back to a limit that is waited for.
+    nudged: bool,
 }
 
 struct Shared<P: Port> {
@@ -40,11 +50,22 @@ impl<P: Port> Shared<P> {
             return Err(message);
         }
         inbox.messages.push(message);
+        self.wake(inbox);
+        Ok(())
+    }
+
+    /// Has the engine look at limits that were given back to.
+    fn nudge(&self) {
+        let mut inbox = self.inbox.lock();
+        inbox.nudged = true;
+        self.wake(inbox);
+    }
+
+    fn wake(&self, mut inbox: MutexGuard<'_, Inbox<P>>) {
         if std::mem::take(&mut inbox.asleep) {
             drop(inbox);
             self.arrived.notify_one();
         }
-        Ok(())
     }
 }
 
@@ -82,32 +103,34 @@ impl<P: Port> Handle<P> {
 pub struct Running<P: Port> {
     handle: Handle<P>,
     thread: JoinHandle<()>,
+    /// Dropped when the ledger is to be written for the last time.
+    keep: Sender<()>,
+    keeper: JoinHandle<()>,
 }
 
 impl<P: Port> Running<P> {
     /// Starts the threads.
-    pub fn start(engine: Engine<P>, clock: Clock) -> std::io::Result<Running<P>> {
-        let inbox = Inbox { messages: Vec::new(), stopping: false, asleep: false };
+    pub fn start(engine: Engine<P>, keeper: Keeper<P::Disk>, clock: Clock) -> std::io::Result<Running<P>> {
+        let inbox = Inbox { messages: Vec::new(), stopping: false, asleep: false, nudged: false };
         let shared = Arc::new(Shared { inbox: Mutex::new(inbox), arrived: Condvar::new() });
-        let (jobs, waiting) = std::sync::mpsc::channel::<Job<P::Disk>>();
+        let nudged = shared.clone();
+        engine.ledger().on_freed(Box::new(move || nudged.nudge()));
+        let (keep, kept) = channel();
+        let keeper_clock = clock.clone();
+        let keeper = std::thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || keep_ledger(keeper, &keeper_clock, &kept))?;
         let done = shared.clone();
-        std::thread::Builder::new().name("journal".to_owned()).spawn(move || {
-            while let Ok(job) = waiting.recv() {
-                let finished = job.run();
-                let chores = finished.chores();
-                // The engine outlives this thread.
-                done.post(Message::Committed(finished)).ok();
-                if let Err(error) = chores.run() {
-                    fatal(&format!("the disk did not confirm a removal: {error}"));
-                }
-            }
+        let journal = JournalThread::start(clock.clone(), move |finished| {
+            // The engine outlives that thread.
+            done.post(Message::Committed(finished)).ok();
         })?;
-        let (inner, clock) = (shared.clone(), clock);
+        let inner = shared.clone();
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
             sharpen_timers();
-            Loop { engine, shared: inner, clock, jobs, taken: Vec::new() }.run();
+            Loop { engine, shared: inner, clock, journal, stopping: false, taken: Vec::new() }.run();
         })?;
-        Ok(Running { handle: Handle { shared }, thread })
+        Ok(Running { handle: Handle { shared }, thread, keep, keeper })
     }
 
     /// The way to it.
@@ -125,6 +148,26 @@ impl<P: Port> Running<P> {
         if self.thread.join().is_err() {
             tracing::error!("the engine had panicked; what it had answered is on disk");
         }
+        drop(self.keep);
+        if self.keeper.join().is_err() {
+            tracing::error!("the keeper of the ledger had panicked; its last changes may be lost");
+        }
+    }
+}
+
+/// Keeps the ledger until the engine has stopped, and writes it for the last time.
+fn keep_ledger<D: Disk>(mut keeper: Keeper<D>, clock: &Clock, stopped: &Receiver<()>) {
+    loop {
+        let wait = keeper.next_due().saturating_sub(clock.now());
+        let stop = stopped.recv_timeout(Duration::from_nanos(wait)) == Err(RecvTimeoutError::Disconnected);
+        let now = clock.now();
+        let kept = if stop { keeper.flush(now) } else { keeper.tick(now) };
+        if let Err(error) = kept {
+            fatal(&format!("the disk did not confirm what was written of the ledger: {error}"));
+        }
+        if stop {
+            return;
+        }
     }
 }
 
@@ -139,11 +182,18 @@ fn sharpen_timers() {
     }
 }
 
+/// The engine's own thread waits for the disk if there are few bytes to write, the disk took less than this for the
+/// last ones, and nothing is due within so long.
+const FEW_BYTES: usize = 16 * 1024;
+const QUICK_DISK_NS: u64 = 500_000;
+const CALM_NS: u64 = 2_000_000;
+
 struct Loop<P: Port> {
     engine: Engine<P>,
     shared: Arc<Shared<P>>,
     clock: Clock,
-    jobs: std::sync::mpsc::Sender<Job<P::Disk>>,
+    journal: JournalThread<P::Disk>,
+    stopping: bool,
     taken: Vec<Message<P>>,
 }
 
@@ -163,23 +213,45 @@ impl<P: Port> Loop<P> {
         self.wind_up();
     }
 
-    fn turn(&mut self, now: Nanos) {
-        let job = self.engine.turn(now);
+    fn turn(&mut self, mut now: Nanos) {
+        while let Some(job) = self.engine.turn(now) {
+            self.check();
+            if !self.may_wait(&job, now) {
+                return self.journal.send(Errand::Job(job));
+            }
+            let done = self.journal.run_here(job);
+            let chores = done.chores();
+            now = self.clock.now();
+            self.engine.committed(done, now);
+            if chores.are_due() {
+                self.journal.send(Errand::Chores(chores));
+            }
+        }
+        self.check();
+    }
+
+    fn check(&self) {
         if let Some(reason) = self.engine.doomed() {
             fatal(reason);
         }
-        if let Some(job) = job
-            && self.jobs.send(job).is_err()
-        {
-            fatal("the thread that writes the journal is gone");
-        }
+    }
+
+    /// Whether the engine itself waits for the disk: nobody else wants it meanwhile, and it is not for long.
+    fn may_wait(&self, job: &Job<P::Disk>, now: Nanos) -> bool {
+        job.bytes() <= FEW_BYTES
+            && !self.stopping
+            && job.is_plain()
+            && self.journal.is_idle()
+            && self.journal.last_job_ns() < QUICK_DISK_NS
+            && self.engine.next_due().is_none_or(|due| due > now + CALM_NS)
+            && self.shared.inbox.lock().messages.is_empty()
     }
 
     /// Waits until there is something to do, and takes it. False when the engine is to end.
     fn wait(&mut self) -> bool {
         let mut inbox = self.shared.inbox.lock();
         loop {
-            if !inbox.messages.is_empty() {
+            if !inbox.messages.is_empty() || std::mem::take(&mut inbox.nudged) {
                 std::mem::swap(&mut self.taken, &mut inbox.messages);
                 return true;
             }
@@ -214,6 +286,7 @@ impl<P: Port> Loop<P> {
 
     /// Waits for the disk, until everything that was applied is on it.
     fn wind_up(&mut self) {
+        self.stopping = true;
         self.engine.stop(self.clock.now());
         while self.engine.has_unwritten() {
             let now = self.clock.now();
@@ -230,15 +303,13 @@ impl<P: Port> Loop<P> {
                     self.engine.committed(done, now);
                 }
             }
-            if let Some(reason) = self.engine.doomed() {
-                fatal(reason);
-            }
+            self.check();
         }
     }
 }
 
 /// Ends the process: it recovers at its next start.
-fn fatal(reason: &str) -> ! {
+pub(crate) fn fatal(reason: &str) -> ! {
     tracing::error!("{reason}; the process ends, and recovers from its journal at the next start");
     std::process::abort()
 }

@@ -28,6 +28,7 @@
 
 pub mod buckets;
 pub mod clock;
+pub mod fields;
 pub mod hash;
 pub mod keys;
 mod limiter;

@@ -26,14 +26,15 @@ use std::task::{Context, Poll, ready};
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Request, Response, StatusCode};
-use tidegate_core::{Decision, Limit, Wait};
+use tidegate_core::{Decision, Limit};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::fields::{self, Standing, policy_name};
 use crate::limiter::Limiter;
 
-static RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
-static RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+static RATELIMIT: HeaderName = HeaderName::from_static(fields::RATELIMIT);
+static RATELIMIT_POLICY: HeaderName = HeaderName::from_static(fields::RATELIMIT_POLICY);
 
 /// Limits the requests of a service. `K` says whose a request is.
 #[derive(Clone)]
@@ -55,8 +56,7 @@ impl<K> ThrottleLayer<K> {
 
     /// The name of the policy in the header fields. What is no printable ASCII, a quote or a backslash is left out.
     pub fn policy(mut self, name: &str) -> ThrottleLayer<K> {
-        let sound = |c: &char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\');
-        self.policy = name.chars().filter(sound).collect::<String>().into();
+        self.policy = policy_name(name).into();
         self
     }
 }
@@ -122,14 +122,13 @@ struct Fields {
 
 impl Fields {
     fn new(policy: &str, limit: &Limit, decision: &Decision) -> Fields {
-        // The quota is the burst, and its window the time in which all of it comes back.
-        let window_s = Wait::Ns(limit.refill_ns()).seconds();
-        let (quota, left) = (decision.limit, decision.remaining);
-        let next_s = next_token_s(limit, decision);
-        Fields {
-            state: value(format!("\"{policy}\";r={left};t={next_s}")),
-            policy: value(format!("\"{policy}\";q={quota};w={window_s}")),
-        }
+        let standing = Standing {
+            policy,
+            quota: decision.limit,
+            left: decision.remaining,
+            rate: Some((limit, decision.reset_after_ns)),
+        };
+        Fields { state: value(standing.state_text()), policy: value(standing.policy_text()) }
     }
 
     fn add_to(self, headers: &mut HeaderMap) {
@@ -140,17 +139,6 @@ impl Fields {
 
 fn value(text: String) -> HeaderValue {
     HeaderValue::try_from(text).expect("the policy's name is printable, and the rest is digits")
-}
-
-/// Seconds until there is more than there is now.
-fn next_token_s(limit: &Limit, decision: &Decision) -> i64 {
-    if decision.remaining >= decision.limit {
-        return 0;
-    }
-    let missing = u128::from(decision.limit - decision.remaining - 1);
-    let after_next_ns = missing * limit.period_ns() / u128::from(limit.count());
-    let after_next_ns = u64::try_from(after_next_ns).unwrap_or(u64::MAX);
-    Wait::Ns(decision.reset_after_ns.saturating_sub(after_next_ns)).seconds()
 }
 
 pin_project_lite::pin_project! {

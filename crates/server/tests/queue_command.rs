@@ -3,19 +3,16 @@
 //! The server is a script on a free port with an answer for each command. What the words mean is tested beside the
 //! code that says them, and the real server by the conformance script.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
+mod shell;
 
 use expect_test::{Expect, expect};
 
+use shell::{scripted_server, tidegate};
+
 /// An answer for each command; the receipt, id and payload of a message are always the same.
-fn answer(words: &[String]) -> String {
+fn answer(words: &[&str]) -> String {
     let bulk = |text: &str| format!("${}\r\n{text}\r\n", text.len());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["HELLO", ..] => "%0\r\n".to_owned(),
-        ["SELECT" | "AUTH", ..] => "+OK\r\n".to_owned(),
+    match *words {
         ["ENQUEUE", "full", ..] => "-ERR queue_full: the queue is full; wait\r\n".to_owned(),
         ["ENQUEUE", ..] => bulk("0192f3c4a1b20001"),
         ["RECEIVE", "empty", ..] => "*0\r\n".to_owned(),
@@ -37,57 +34,8 @@ fn answer(words: &[String]) -> String {
     }
 }
 
-fn scripted_server() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let stream = stream.unwrap();
-            std::thread::spawn(move || answer_all(stream));
-        }
-    });
-    address
-}
-
-fn answer_all(mut stream: TcpStream) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    while let Some(count) = read_length(&mut reader) {
-        let words: Vec<String> = (0..count).map(|_| read_word(&mut reader)).collect();
-        stream.write_all(answer(&words).as_bytes()).unwrap();
-    }
-}
-
-fn read_word(reader: &mut impl BufRead) -> String {
-    let mut word = vec![0; read_length(reader).unwrap() + 2];
-    reader.read_exact(&mut word).unwrap();
-    String::from_utf8(word).unwrap().trim_end().to_owned()
-}
-
-fn read_length(reader: &mut impl BufRead) -> Option<usize> {
-    let mut line = String::new();
-    // A client that is done may as well reset the connection.
-    let read = reader.read_line(&mut line).unwrap_or(0);
-    (read > 0).then(|| line[1..].trim_end().parse().unwrap())
-}
-
-/// Runs `tidegate` with `words` and this on its stdin.
-fn tidegate(words: &[&str], stdin: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tidegate"));
-    // A shell is looked for where shells are.
-    command.args(words).env_clear().env("PATH", "/usr/bin:/bin");
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-    let mut output = Output { status: Default::default(), stdout: Vec::new(), stderr: Vec::new() };
-    child.stdout.take().unwrap().read_to_end(&mut output.stdout).unwrap();
-    child.stderr.take().unwrap().read_to_end(&mut output.stderr).unwrap();
-    output.status = child.wait().unwrap();
-    output
-}
-
 fn check(words: &[&str], stdin: &str, expected: Expect) {
-    let address = scripted_server();
-    let output = tidegate(&[words, &["--server", &address]].concat(), stdin);
+    let output = tidegate(&scripted_server(answer), words, stdin);
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let code = output.status.code().unwrap();
     expected.assert_eq(&format!("exit {code}\n{}{}", text(output.stdout), text(output.stderr)));

@@ -2,7 +2,9 @@
 
 use tidegate_core::Nanos;
 use tidegate_engine::engine::{Engine, Job, JobOutcome};
-use tidegate_engine::{Op, Submission};
+use tidegate_engine::{Keeper, Op, Submission};
+use tidegate_store::Error;
+use tidegate_store::disk::simulated::SimDisk;
 
 use crate::checkers::Violation;
 use crate::clock::MS;
@@ -22,6 +24,10 @@ impl World {
         let Some(engine) = &mut self.engine else { return Ok(None) };
         let now = self.clock.tick();
         let result = call(engine, now);
+        let paid = engine.take_paid();
+        for (message, at) in paid {
+            self.emit(Event::Paid { message, at })?;
+        }
         self.hear()?;
         if self.disk.is_down() {
             self.crash(true)?;
@@ -77,11 +83,7 @@ impl World {
     }
 
     /// Sends a job off.
-    fn depart(
-        &mut self,
-        job: Job<tidegate_store::disk::simulated::SimDisk>,
-        now: Nanos,
-    ) -> Result<(), Violation> {
+    fn depart(&mut self, job: Job<SimDisk>, now: Nanos) -> Result<(), Violation> {
         assert!(self.job.is_none(), "two jobs are under way");
         let is_slow = !self.is_calm && self.chance.percent(self.plan.odds.slow);
         let takes = match is_slow {
@@ -125,9 +127,6 @@ impl World {
             self.note(format_args!("a job could not be written"));
             return self.disturb(None);
         }
-        if outcome == JobOutcome::WithoutLevels {
-            self.limits_from = self.clock.now + self.plan.options.flush_interval_ms * MS;
-        }
         self.seen = self.seen.max(departed);
         self.durable_upto(departed)?;
         if chores.run().is_err() {
@@ -148,11 +147,7 @@ impl World {
             return Ok(());
         }
         self.durable = upto;
-        if now >= self.limits_from {
-            self.limits_durable = upto;
-        }
-        let limits = self.limits_durable;
-        self.emit(Event::Durable { upto, limits })
+        self.emit(Event::Durable { upto })
     }
 
     /// Lets time pass, and everything happen that is due on the way.
@@ -180,11 +175,58 @@ impl World {
         if self.job.as_ref().is_some_and(|job| job.done_at <= self.clock.now) {
             self.arrive()?;
         }
+        self.keep()?;
         self.pump()
     }
 
+    /// The keeper of the ledger does what it has to do by now, as its thread would.
+    fn keep(&mut self) -> Result<(), Violation> {
+        match self.keeper.as_ref().is_some_and(|keeper| keeper.next_due() <= self.clock.now) {
+            true => {
+                let interval_ns = self.plan.options.keeper.interval_ms * MS;
+                let is_flush = self.clock.now + 1 >= self.kept + interval_ns;
+                let at = self.clock.now + 1;
+                self.emit(Event::Expired { at })?;
+                self.tend(is_flush, |keeper, now| keeper.tick(now))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Has the keeper do something, perhaps a flush.
+    pub(crate) fn tend(
+        &mut self,
+        is_flush: bool,
+        tend: impl FnOnce(&mut Keeper<SimDisk>, Nanos) -> Result<(), Error>,
+    ) -> Result<(), Violation> {
+        let Some(keeper) = &mut self.keeper else { return Ok(()) };
+        let at = self.clock.tick();
+        let kept = tend(keeper, at);
+        if is_flush {
+            self.kept = at;
+        }
+        if self.disk.is_down() {
+            return self.crash(true);
+        }
+        if kept.is_err() {
+            self.note(format_args!("a sync of the ledger has failed"));
+            return self.crash(false);
+        }
+        let is_whole = self.engine.as_ref().is_some_and(|engine| engine.ledger().is_available());
+        match is_flush {
+            true => self.emit(Event::Kept { at, is_flushed: is_whole }),
+            false => Ok(()),
+        }
+    }
+
     /// When something happens by itself.
-    pub(crate) fn next_time(&self) -> Option<Nanos> {
+    fn next_time(&self) -> Option<Nanos> {
+        let keeper = self.keeper.as_ref().map(|keeper| keeper.next_due());
+        self.next_news().into_iter().chain(keeper).min()
+    }
+
+    /// The same, but for the keeper, which has always something to do.
+    pub(crate) fn next_news(&self) -> Option<Nanos> {
         let due = self.engine.as_ref().and_then(|engine| engine.next_due());
         let job = self.job.as_ref().map(|job| job.done_at);
         due.into_iter().chain(job).chain(self.full_until).min()

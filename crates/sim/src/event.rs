@@ -4,6 +4,9 @@ use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, QueueId, Receipt};
 use tidegate_engine::Durability;
 
+use crate::budget::name::LimitNumber;
+use crate::budget::{Bucket, Change, Charge, Tree};
+
 /// A throttle key, by number.
 pub type Key = u8;
 /// A fairness key, by number.
@@ -54,6 +57,8 @@ pub struct Enqueued {
     pub cost: u32,
     /// Whether it may be delivered at once, as far as limits and delays go.
     pub is_free: bool,
+    /// What it is charged.
+    pub costs: Vec<Charge>,
 }
 
 /// A message that reached somebody.
@@ -77,8 +82,95 @@ pub struct Delivered {
     pub flow: FlowNumber,
     /// What it costs in the round.
     pub cost: u32,
-    /// What it took from limits.
+    /// What it took from throttle keys.
     pub charges: Vec<(Key, u64)>,
+    /// All that it was charged.
+    pub costs: Vec<Charge>,
+}
+
+/// What somebody holds of a bucket, as the ledger tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Held {
+    /// Which.
+    pub bucket: Bucket,
+    /// How much.
+    pub amount: u64,
+    /// Whether it was only counted.
+    pub bypassed: bool,
+}
+
+/// An acquire that was granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// Its lease, if it has one.
+    pub lease: Option<u64>,
+    /// When it was paid for.
+    pub at: Nanos,
+    /// When the lease ends.
+    pub expires_at: Nanos,
+    /// Whether its tokens come back then.
+    pub gives_back: bool,
+    /// Whether it has waited in line.
+    pub has_waited: bool,
+    /// What it asked for.
+    pub charges: Vec<Charge>,
+    /// What it holds, as the ledger tells it; only of leases.
+    pub held: Vec<Held>,
+}
+
+/// What is done with a lease of the ask door.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum LeaseStep {
+    /// More or less is taken.
+    Adjust(Vec<(LimitNumber, i64)>),
+    /// It has cost this.
+    Settle(Vec<(LimitNumber, u64)>),
+    /// All comes back.
+    Release,
+    /// It ends later.
+    Extend {
+        /// When.
+        expires_at: Nanos,
+    },
+}
+
+/// A lease that is there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseFound {
+    /// Which.
+    pub lease: u64,
+    /// When it ends.
+    pub expires_at: Nanos,
+    /// What it holds.
+    pub held: Vec<Held>,
+}
+
+/// What is in flight of a cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct InFlight {
+    /// Which.
+    pub bucket: Bucket,
+    /// As the ledger has it.
+    pub counted: u64,
+    /// What leases of the ask door hold.
+    pub leases: u64,
+    /// What deliveries hold.
+    pub deliveries: u64,
+}
+
+/// What the ledger has written down, as somebody finds it who looks at everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Whether this is what a run begins with; otherwise everything is drained and flushed.
+    pub is_start: bool,
+    /// What is set.
+    pub tree: Tree,
+    /// Leases of the ask door.
+    pub leases: Vec<LeaseFound>,
+    /// What was used of each bucket: how much, and how often.
+    pub usage: Vec<(Bucket, i64, u64)>,
+    /// Who is in the audit, and how often.
+    pub audit: Vec<(u64, usize)>,
 }
 
 /// What somebody wants done with a message.
@@ -140,8 +232,18 @@ pub enum Event {
     Durable {
         /// In time of this run.
         upto: Nanos,
-        /// The same for what was taken from limits, and for keys that were closed.
-        limits: Nanos,
+    },
+    /// The keeper of the ledger has ended leases that had run out by then.
+    Expired {
+        /// When.
+        at: Nanos,
+    },
+    /// The keeper of the ledger has flushed.
+    Kept {
+        /// When.
+        at: Nanos,
+        /// Whether all that was taken and given back by then is on disk.
+        is_flushed: bool,
     },
     /// A queue is there, or has changed.
     QueueSet {
@@ -183,6 +285,73 @@ pub enum Event {
         receipt: Receipt,
         /// How.
         step: Step,
+        /// What is said to be its real cost.
+        cost: Vec<(LimitNumber, u64)>,
+        /// When.
+        at: Nanos,
+    },
+    /// Entities or settings were changed.
+    Edited {
+        /// How.
+        changes: Vec<Change>,
+        /// Who is in the audit for it, and how often.
+        actor: u64,
+        /// How often.
+        rows: usize,
+        /// When.
+        at: Nanos,
+    },
+    /// Nobody knows whether entities or settings were changed.
+    EditUncertain {
+        /// How.
+        changes: Vec<Change>,
+    },
+    /// A message, or an acquire in line, was paid for.
+    Paid {
+        /// Which.
+        message: MessageId,
+        /// When.
+        at: Nanos,
+    },
+    /// An acquire was granted.
+    Acquired(Taken),
+    /// Something was to be done with a lease of the ask door.
+    LeaseStep {
+        /// Which.
+        lease: u64,
+        /// What.
+        step: LeaseStep,
+        /// When.
+        at: Nanos,
+        /// Whether it was; otherwise there is no such lease.
+        is_done: bool,
+    },
+    /// An administrator has put tokens in.
+    Refilled {
+        /// Where.
+        buckets: Vec<Bucket>,
+        /// How many; all that fit, if unsaid.
+        amount: Option<u64>,
+        /// When.
+        at: Nanos,
+        /// Who is in the audit for it.
+        actor: u64,
+    },
+    /// Somebody looks at what is in flight, and who holds it.
+    Looked {
+        /// What is set, as the ledger has it.
+        slots: Vec<InFlight>,
+        /// The leases that there are.
+        leases: Vec<u64>,
+        /// Whether everything is drained.
+        is_drained: bool,
+    },
+    /// Somebody looks at all that the ledger has written down.
+    Found(Box<Found>),
+    /// A hook has answered what becomes of a message.
+    Judged {
+        /// Which delivery of it.
+        receipt: Receipt,
         /// When.
         at: Nanos,
     },
@@ -196,6 +365,8 @@ pub enum Event {
         at: Nanos,
         /// What the queue promised then.
         durability: Durability,
+        /// What was said to be its real cost.
+        cost: Vec<(LimitNumber, u64)>,
         /// What was said.
         answer: Answer,
     },

@@ -1,11 +1,12 @@
 //! What the engine says, understood.
 
 use tidegate_engine::{Delivery, Outcome, Refused};
+use tidegate_ledger::Acquired;
 use tidegate_store::disk::simulated::SimDisk;
 
 use crate::checkers::Violation;
 use crate::clock::MS;
-use crate::event::{Answer, Delivered, Enqueued, Event, Holder, Shape, Step};
+use crate::event::{Answer, Delivered, Enqueued, Event, Holder, Shape, Step, Taken};
 use crate::port::Said;
 use crate::workload::produce::{charges_of, flow_of, tag_of};
 use crate::world::{Asked, Lease, Sent, World};
@@ -27,9 +28,9 @@ impl World {
     /// Something is about to be asked for.
     pub(crate) fn ask(&mut self, asked: &Asked, at: u64) -> Result<(), Violation> {
         match asked {
-            Asked::Settle { receipt, step, .. } => {
-                let (receipt, step) = (*receipt, *step);
-                self.emit(Event::Asked { receipt, step, at })
+            Asked::Settle { receipt, step, cost, .. } => {
+                let (receipt, step, cost) = (*receipt, *step, cost.clone());
+                self.emit(Event::Asked { receipt, step, cost, at })
             }
             Asked::Delete(queues) => {
                 for queue in queues {
@@ -63,7 +64,7 @@ impl World {
         }
         match (asked, outcome) {
             (Asked::Enqueue(sent), Outcome::Enqueued(id)) => {
-                let Sent { tag, queue, durability, flow, weight, cost, is_free } = sent;
+                let Sent { tag, queue, durability, flow, weight, cost, is_free, costs } = sent;
                 self.emit(Event::Enqueued(Enqueued {
                     id,
                     tag,
@@ -74,6 +75,7 @@ impl World {
                     weight,
                     cost,
                     is_free,
+                    costs,
                 }))
             }
             (Asked::Receive(holder), Outcome::Received(deliveries)) => self.delivered(holder, deliveries),
@@ -84,7 +86,7 @@ impl World {
                 }
                 Ok(())
             }
-            (Asked::Settle { receipt, step, durability, close }, outcome) => {
+            (Asked::Settle { receipt, step, durability, close, cost }, outcome) => {
                 let answer = match outcome {
                     Outcome::Done => Answer::Done,
                     Outcome::Refused(Refused::Storage(_)) => Answer::Storage,
@@ -98,7 +100,26 @@ impl World {
                     self.emit(Event::KeyClosed { key, until, at })?;
                 }
                 self.settled(receipt, step, answer);
-                self.emit(Event::Answered { receipt, step, at, durability, answer })
+                self.emit(Event::Answered { receipt, step, at, durability, cost, answer })
+            }
+            (Asked::Edit { changes, actor }, Outcome::Edited(made)) => {
+                changes.iter().for_each(|change| self.tree.apply(change));
+                self.emit(Event::Edited { changes, actor, rows: made.len(), at })
+            }
+            (Asked::Edit { changes, .. }, Outcome::Refused(Refused::Storage(_))) => {
+                self.emit(Event::EditUncertain { changes })
+            }
+            (Asked::Acquire { charges, gives_back }, Outcome::Acquired(acquired)) => {
+                let Acquired::Granted(granted) = *acquired else { return Ok(()) };
+                self.granted(Taken {
+                    lease: granted.lease.map(|lease| lease.0),
+                    at,
+                    expires_at: granted.expires_at,
+                    gives_back,
+                    has_waited: true,
+                    charges,
+                    held: Vec::new(),
+                })
             }
             (Asked::Delete(queues), Outcome::Done) => {
                 queues.into_iter().try_for_each(|queue| self.emit(Event::Deleted { queue, at }))
@@ -163,6 +184,7 @@ impl World {
                 Violation::of("a delivered message can be read", format!("{receipt} has another payload"))
             })?;
             let settings = delivery.queue.settings();
+            let (charges, costs) = charges_of(&message);
             let event = Delivered {
                 receipt,
                 tag,
@@ -173,7 +195,8 @@ impl World {
                 attempts: delivery.attempts,
                 flow: flow_of(message.flow),
                 cost: message.cost,
-                charges: charges_of(&message),
+                charges,
+                costs,
             };
             let queue = delivery.queue.id;
             self.leases.push(Lease { receipt, queue, holder, tag, delivery: Some(delivery) });

@@ -9,9 +9,12 @@
 //! | [`world`], [`clock`], [`chance`] | what a simulation holds |
 //! | `drive`, `restart`, `hear`, [`port`] | the engine driven by hand, stopped and started, and what it says |
 //! | [`workload`] | what users do |
+//! | `observe` | what is looked at from time to time |
 //! | `faults`, `drain` | what goes wrong, and the calm afterwards |
+//! | [`budget`] | entities and what they pay, as checkers understand it |
 //! | [`event`], [`checkers`], [`trace`] | what happens, what must always hold, and how it is told |
 
+pub mod budget;
 pub mod chance;
 pub mod checkers;
 pub mod clock;
@@ -21,6 +24,7 @@ pub mod event;
 mod faults;
 mod hear;
 mod line;
+mod observe;
 pub mod plan;
 pub mod port;
 mod restart;

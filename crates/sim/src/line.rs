@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use crate::clock::{MS, SECOND};
-use crate::event::{Answer, Event, Step};
+use crate::event::{Answer, Event, Step, Taken};
 
 /// A time as people read it: seconds of the hour that the simulation is in, to the nanosecond.
 pub struct At(pub u64);
@@ -25,9 +25,10 @@ impl Display for Event {
             Event::Crashed { power: true, .. } => write!(f, "the power is gone"),
             Event::Crashed { power: false, .. } => write!(f, "the process is killed"),
             Event::Stopped { .. } => write!(f, "the engine has stopped"),
-            Event::Durable { upto, limits } => {
-                write!(f, "on disk: all up to {}, limits up to {}", At(*upto), At(*limits))
-            }
+            Event::Durable { upto } => write!(f, "on disk: all up to {}", At(*upto)),
+            Event::Kept { at, is_flushed: true } => write!(f, "on disk: the ledger as of {}", At(*at)),
+            Event::Kept { at, is_flushed: false } => write!(f, "the ledger is not on disk at {}", At(*at)),
+            Event::Expired { at } => write!(f, "leases that end by {} are over", At(*at)),
             Event::QueueSet { queue, shape, .. } => write!(f, "queue {} is {shape:?}", queue.0),
             Event::PurgeAsked { queue, .. } => write!(f, "purge of queue {} asked for", queue.0),
             Event::RedriveAsked => write!(f, "dead letters are to go back"),
@@ -45,10 +46,14 @@ impl Display for Event {
                 write!(f, " until {deadline} attempts {} flow {} cost {}", d.attempts, d.flow, d.cost)?;
                 if d.charges.is_empty() { Ok(()) } else { write!(f, " charges {:?}", d.charges) }
             }
-            Event::Asked { receipt, step, at } => write!(f, "{receipt} {step} at {}", At(*at)),
+            Event::Asked { receipt, step, cost, at } => {
+                write!(f, "{receipt} {step} at {}", At(*at))?;
+                if cost.is_empty() { Ok(()) } else { write!(f, ", it has cost {cost:?}") }
+            }
             Event::Answered { receipt, step, at, answer, .. } => {
                 write!(f, "{receipt} {step} of {}: {answer}", At(*at))
             }
+            Event::Judged { receipt, at } => write!(f, "{receipt} is judged at {}", At(*at)),
             Event::HolderGone { holder, at, .. } => write!(f, "consumer {holder} is gone at {}", At(*at)),
             Event::LimitSet { key, rate: Some(rate), at } => {
                 let period_ms = rate.period_ns / MS;
@@ -58,6 +63,36 @@ impl Display for Event {
             Event::LimitUncertain { key } => write!(f, "limit {key} may be as it was or as it was to be"),
             Event::KeyClosed { key, until, at } => {
                 write!(f, "key {key} closed at {} until {}", At(*at), At(*until))
+            }
+            Event::Edited { changes, actor, at, .. } => {
+                write!(f, "a{actor} has changed {changes:?} at {}", At(*at))
+            }
+            Event::EditUncertain { changes } => write!(f, "may be changed or not: {changes:?}"),
+            Event::Paid { message, at } => write!(f, "{message} is paid for at {}", At(*at)),
+            Event::Acquired(taken) => {
+                let Taken { lease, at, expires_at, held, .. } = taken;
+                write!(f, "lease {:016x} of {} until {}:", lease.unwrap_or(0), At(*at), At(*expires_at))?;
+                held.iter().try_for_each(|held| write!(f, " {} of {}", held.amount, held.bucket))
+            }
+            Event::LeaseStep { lease, step, at, is_done } => {
+                let done = if *is_done { "done" } else { "not there" };
+                write!(f, "lease {lease:016x} {step:?} at {}: {done}", At(*at))
+            }
+            Event::Refilled { buckets, amount, at, .. } => {
+                write!(f, "{amount:?} put in at {}:", At(*at))?;
+                buckets.iter().try_for_each(|bucket| write!(f, " {bucket}"))
+            }
+            Event::Looked { slots, leases, .. } => {
+                write!(f, "{} leases, in flight:", leases.len())?;
+                slots.iter().try_for_each(|slot| write!(f, " {} of {}", slot.counted, slot.bucket))
+            }
+            Event::Found(found) => {
+                let (leases, audit) = (found.leases.len(), found.audit.len());
+                write!(f, "{leases} leases, {audit} in the audit, used:")?;
+                found
+                    .usage
+                    .iter()
+                    .try_for_each(|(bucket, amount, events)| write!(f, " {amount} of {bucket} in {events}"))
             }
             Event::Disturbed { queue: Some(queue), .. } => write!(f, "queue {} is disturbed", queue.0),
             Event::Disturbed { queue: None, .. } => write!(f, "all queues are disturbed"),

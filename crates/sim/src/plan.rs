@@ -2,9 +2,14 @@
 //!
 //! Not every run has everything: a rare fault among a hundred common ones finds nothing.
 
+use tidegate_engine::KeeperOptions;
 use tidegate_engine::engine::Options;
 
+use crate::budget::name::{CAP, RATES};
+use crate::budget::{Bound, Settings, Term};
 use crate::chance::Chance;
+use crate::clock::SECOND;
+use crate::event::Rate;
 
 /// The weights of flows, by number. The first half of them never carries charges.
 pub const WEIGHTS: [u32; 6] = [1, 2, 5, 1, 3, 10];
@@ -12,6 +17,10 @@ pub const WEIGHTS: [u32; 6] = [1, 2, 5, 1, 3, 10];
 pub const PLAIN_FLOWS: u8 = 3;
 /// Throttle keys. The last one never has a limit.
 pub const KEYS: u8 = 4;
+/// Entities.
+pub const ENTITIES: u8 = 6;
+/// Resources.
+pub const RESOURCES: u8 = 2;
 
 /// The decisions.
 #[derive(Clone, Debug)]
@@ -28,6 +37,8 @@ pub struct Plan {
     pub payload: u64,
     /// The longest pause between two steps, in nanoseconds.
     pub pause: u64,
+    /// Whether there are entities and an ask door.
+    pub has_entities: bool,
     /// In percent of the steps.
     pub odds: Odds,
 }
@@ -58,6 +69,18 @@ pub struct Odds {
 }
 
 impl Plan {
+    /// Limits that let any message pass, sooner or later.
+    pub fn system(&self) -> Settings {
+        let rate = |limit| Term {
+            limit,
+            bound: Bound::Rate(Rate { burst: 40, count: 200, period_ns: SECOND }),
+            soft: false,
+        };
+        let cap = Term { limit: CAP, bound: Bound::Cap(20), soft: false };
+        let terms = RATES.into_iter().map(rate).chain([cap]).collect();
+        Settings { terms, ..Settings::default() }
+    }
+
     /// The plan of a seed.
     pub fn draw(chance: &mut Chance) -> Plan {
         let mut at_times = |percent, of: u64| if chance.percent(percent) { chance.between(1, of) } else { 0 };
@@ -78,10 +101,16 @@ impl Plan {
                 flush_interval_ms: *chance.pick(&[20, 100, 200, 400]),
                 segment_bytes: *chance.pick(&[4 << 10, 8 << 10, 32 << 10, 256 << 10]),
                 seed: [chance.any(), chance.any()],
+                ledger: tidegate_ledger::Options { seed: chance.any(), ..Default::default() },
+                keeper: KeeperOptions {
+                    interval_ms: *chance.pick(&[20, 100, 200, 400]),
+                    retention: Default::default(),
+                },
             },
             phases: chance.between(1, 3),
             queues: chance.between(1, 4),
             cost: *chance.pick(&[1, 1, 4, 20]),
+            has_entities: chance.percent(70),
             payload: *chance.pick(&[16, 64, 600, 3000]),
             pause: *chance.pick(&[100_000, 1_000_000, 10_000_000, 100_000_000]),
             odds,

@@ -1,18 +1,16 @@
 //! The end of a run, and the start of the next.
 
-use std::sync::Arc;
-
+use tidegate_engine::Keeper;
 use tidegate_engine::engine::Engine;
-use tidegate_limiter::Buckets;
-use tidegate_store::disk::simulated::Fault;
+use tidegate_store::disk::simulated::{Fault, SimDisk};
 
 use crate::checkers::Violation;
 use crate::clock::{MS, SECOND};
 use crate::event::{Event, Key, Rate};
 use crate::plan::KEYS;
 use crate::port::SimPort;
-use crate::workload::limits::key_name;
-use crate::world::{Asked, Lease, World};
+use crate::workload::limits::key_text;
+use crate::world::{Asked, Lease, NAMESPACE, World};
 
 /// Starts that a crash may cut short, one after the other.
 const MOST_STARTS: usize = 20;
@@ -44,6 +42,12 @@ impl World {
             if !engine.has_unwritten() {
                 // What a full disk did not take is not there.
                 let is_lost = self.failing.is_some() || self.full_until.is_some();
+                self.tend(true, |keeper, now| keeper.flush(now))?;
+                if self.engine.is_none() {
+                    return Ok(());
+                }
+                let is_kept = self.engine.as_ref().is_some_and(|engine| engine.ledger().is_available());
+                let is_lost = is_lost || !is_kept;
                 self.leave()?;
                 self.disturb(None)?;
                 let at = self.clock.now;
@@ -62,7 +66,7 @@ impl World {
 
     /// What ends with the process.
     fn leave(&mut self) -> Result<(), Violation> {
-        self.engine = None;
+        (self.engine, self.keeper) = (None, None);
         self.job = None;
         self.failing = None;
         self.questions.clear();
@@ -75,6 +79,7 @@ impl World {
             for asked in submitted.ops {
                 match asked {
                     Asked::SetLimit(key, _) => self.emit(Event::LimitUncertain { key })?,
+                    Asked::Edit { changes, .. } => self.emit(Event::EditUncertain { changes })?,
                     // Nobody knows whether it came to pass.
                     Asked::Settle { receipt, .. } => self.stale_receipt(receipt),
                     _ => {}
@@ -104,15 +109,16 @@ impl World {
             }
             let (port, options) = (self.port.clone(), self.plan.options.clone());
             let wall = self.clock.now;
-            match Engine::open(self.disk.clone(), port, Arc::new(Buckets::new()), options, wall) {
+            match Engine::open(self.disk.clone(), port, options, wall) {
                 Ok(_) | Err(_) if self.disk.is_down() => {
                     self.note(format_args!("the power is gone while it starts"));
                     self.disk.crash();
                     self.port = SimPort::new(self.disk.clone());
                 }
-                Ok((engine, report)) => {
+                Ok((engine, keeper, report)) => {
                     self.disk.clear_faults();
                     self.run += 1;
+                    self.kept = wall;
                     // As the server does: the clock is never behind what was written.
                     self.clock.set(wall.max(report.newest));
                     let (messages, newest) = (report.messages, report.newest);
@@ -120,11 +126,14 @@ impl World {
                     for line in report.journal.lines() {
                         self.note(format_args!("{line}"));
                     }
+                    for line in &report.ledger {
+                        self.note(format_args!("{line}"));
+                    }
                     if !report.journal.damaged.is_empty() || !report.journal.missing.is_empty() {
                         let what = report.journal.lines().join("; ");
                         return Err(Violation::of("the journal comes back whole", what));
                     }
-                    return self.started(engine);
+                    return self.started(engine, keeper);
                 }
                 Err(error) => return Err(Violation::of("an engine starts", error.to_string())),
             }
@@ -133,21 +142,23 @@ impl World {
         Err(Violation::of("an engine starts", format!("cut short {MOST_STARTS} times")))
     }
 
-    fn started(&mut self, engine: Engine<SimPort>) -> Result<(), Violation> {
+    fn started(&mut self, engine: Engine<SimPort>, keeper: Keeper<SimDisk>) -> Result<(), Violation> {
         let now = self.clock.now;
+        let space = engine.ledger().space(NAMESPACE).expect("there is room for one namespace");
         let limits: Vec<(Key, Rate)> = (0..KEYS)
             .filter_map(|key| {
-                let limit = engine.limits().limit(&key_name(key))?;
+                let limit = engine.ledger().key(space, &key_text(key), now)?.limit?;
                 let period_ns = u64::try_from(limit.period_ns()).unwrap_or(u64::MAX);
                 Some((key, Rate { burst: limit.burst(), count: limit.count(), period_ns }))
             })
             .collect();
-        self.engine = Some(engine);
+        (self.engine, self.keeper) = (Some(engine), Some(keeper));
         self.limits = limits.iter().copied().collect();
-        (self.seen, self.durable, self.limits_durable, self.limits_from) = (now, 0, 0, 0);
+        (self.seen, self.durable) = (now, 0);
         let queues = self.queues().iter().map(|queue| queue.id).collect();
         let (run, elapsed) = (self.run, self.clock.elapsed);
         self.emit(Event::Started { run, now, elapsed, queues, limits })?;
+        self.find(true)?;
         self.look_at_queues()?;
         self.pump()
     }

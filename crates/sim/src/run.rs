@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::budget::Place;
 use crate::checkers::Violation;
 use crate::world::World;
 
@@ -73,6 +74,12 @@ impl World {
         for number in 0..self.plan.queues {
             self.create(number)?;
         }
+        if self.plan.has_entities {
+            self.set(Place::System, self.plan.system())?;
+            for _ in 0..8 {
+                self.reform()?;
+            }
+        }
         let phases = self.plan.phases;
         for _ in 0..phases {
             if self.chance.percent(40) {
@@ -93,19 +100,24 @@ impl World {
         }
         self.torment()?;
         if self.chance.percent(self.plan.odds.admin) {
-            match self.chance.percent(60) {
-                true => self.administer()?,
-                false => self.govern()?,
+            match self.chance.weighted(&[60, 40, if self.plan.has_entities { 80 } else { 0 }]) {
+                0 => self.administer()?,
+                1 => self.govern()?,
+                _ => self.reform()?,
             }
         }
         if let Some(engine) = self.engine.as_ref().filter(|_| self.chance.percent(10)) {
             engine.check();
         }
-        match self.chance.weighted(&[30, 30, 36, 8]) {
+        if self.plan.has_entities && self.chance.percent(12) {
+            self.look_at_slots(false)?;
+        }
+        match self.chance.weighted(&[30, 30, 36, 8, if self.plan.has_entities { 30 } else { 0 }]) {
             0 => self.produce()?,
             1 => self.consume()?,
             2 => self.settle()?,
-            _ => self.judge()?,
+            3 => self.judge()?,
+            _ => self.ask_door()?,
         }
         // Not every operation has a turn of its own.
         match self.chance.percent(70) {

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
 use tidegate_engine::engine::{Engine, Job, JobDone, Ticket};
-use tidegate_engine::{Definition, Delivery, Durability};
+use tidegate_engine::{Definition, Delivery, Durability, Keeper};
 use tidegate_store::disk::simulated::SimDisk;
 
+use crate::budget::name::LimitNumber;
+use crate::budget::{Change, Charge, Tree};
 use crate::chance::Chance;
 use crate::checkers::{self, Checker, Violation};
 use crate::clock::Clock;
@@ -28,6 +30,7 @@ pub struct World {
     pub(crate) disk: SimDisk,
     pub(crate) port: SimPort,
     pub(crate) engine: Option<Engine<SimPort>>,
+    pub(crate) keeper: Option<Keeper<SimDisk>>,
     pub(crate) run: u32,
     pub(crate) job: Option<UnderWay>,
     /// The last job could not be written, and this is when it left.
@@ -39,9 +42,8 @@ pub struct World {
     /// Every delivery up to then was seen.
     pub(crate) seen: Nanos,
     pub(crate) durable: Nanos,
-    /// What is known of limits is so of jobs that leave after this: one before it could not write them.
-    pub(crate) limits_from: Nanos,
-    pub(crate) limits_durable: Nanos,
+    /// When the ledger was last flushed, or to be.
+    pub(crate) kept: Nanos,
 
     pub(crate) submissions: BTreeMap<u64, Submitted>,
     pub(crate) next_reply: u64,
@@ -54,6 +56,12 @@ pub struct World {
     pub(crate) questions: Vec<Ticket>,
     pub(crate) shapes: BTreeMap<QueueId, Shape>,
     pub(crate) limits: BTreeMap<Key, Rate>,
+    /// What is set of entities, as it was last answered.
+    pub(crate) tree: Tree,
+    /// Leases of the ask door, and some that have ended.
+    pub(crate) asks: Vec<u64>,
+    pub(crate) past_asks: Vec<u64>,
+    pub(crate) next_actor: u64,
     /// Flows whose weight has changed since everything was last drained.
     pub(crate) varied: BTreeSet<FlowNumber>,
     /// What the last list said, by name of queue.
@@ -105,6 +113,22 @@ pub enum Asked {
         durability: Durability,
         /// A key that is closed with it.
         close: Option<(Key, Nanos)>,
+        /// What it is said to have cost in truth.
+        cost: Vec<(LimitNumber, u64)>,
+    },
+    /// Entities or settings are to change.
+    Edit {
+        /// How.
+        changes: Vec<Change>,
+        /// Who wants it.
+        actor: u64,
+    },
+    /// An acquire that waits in line.
+    Acquire {
+        /// What it asks for.
+        charges: Vec<Charge>,
+        /// Whether its tokens come back when its lease expires.
+        gives_back: bool,
     },
     /// Queues are to go.
     Delete(Vec<QueueId>),
@@ -126,6 +150,7 @@ pub struct Sent {
     pub(crate) weight: u32,
     pub(crate) cost: u32,
     pub(crate) is_free: bool,
+    pub(crate) costs: Vec<Charge>,
 }
 
 /// A subscription.
@@ -159,6 +184,7 @@ impl World {
             port: SimPort::new(disk.clone()),
             disk,
             engine: None,
+            keeper: None,
             run: 0,
             job: None,
             failing: None,
@@ -166,8 +192,7 @@ impl World {
             is_calm: true,
             seen: 0,
             durable: 0,
-            limits_from: 0,
-            limits_durable: 0,
+            kept: 0,
             submissions: BTreeMap::new(),
             next_reply: 0,
             next_tag: 0,
@@ -178,6 +203,10 @@ impl World {
             questions: Vec::new(),
             shapes: BTreeMap::new(),
             limits: BTreeMap::new(),
+            tree: Tree::default(),
+            asks: Vec::new(),
+            past_asks: Vec::new(),
+            next_actor: 0,
             varied: BTreeSet::new(),
             depths: BTreeMap::new(),
             trace: Trace::new(keep_lines),

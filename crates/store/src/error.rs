@@ -62,6 +62,16 @@ pub enum Error {
         /// What the database said.
         reason: Box<redb::Error>,
     },
+    /// The database of usage and audit refused.
+    #[error("cannot {action} the history {}: {reason}", path.display())]
+    History {
+        /// What was tried: a verb.
+        action: &'static str,
+        /// The database file.
+        path: PathBuf,
+        /// What the database said.
+        reason: Box<redb::Error>,
+    },
 }
 
 impl Error {
@@ -81,6 +91,10 @@ impl Error {
                 redb::Error::Io(reason) if reason.kind() != io::ErrorKind::InvalidData => hint_for(reason),
                 _ => "restore the file from a backup; without it the server does not know its queues",
             },
+            Error::History { reason, .. } => match &**reason {
+                redb::Error::Io(reason) if reason.kind() != io::ErrorKind::InvalidData => hint_for(reason),
+                _ => "move the file away, and start the server again: it begins a new one",
+            },
         }
     }
 
@@ -94,7 +108,7 @@ impl Error {
     pub fn is_disk_full(&self) -> bool {
         let reason = match self {
             Error::Io { reason, .. } => reason,
-            Error::Catalog { reason, .. } => match &**reason {
+            Error::Catalog { reason, .. } | Error::History { reason, .. } => match &**reason {
                 redb::Error::Io(reason) => reason,
                 _ => return false,
             },

@@ -10,15 +10,22 @@
 //! | [`disk`] | the few file operations that the queue part needs, real and simulated |
 //! | [`journal`] | messages and what became of them: a log in segments |
 //! | [`catalog`] | queues, limits and settings: an embedded database |
+//! | [`history`] | usage by the minute and what it adds up to, audit: an embedded database |
+//! | [`book`] | bucket levels and leases: snapshots and a log of opaque records |
 
+pub mod book;
 pub mod catalog;
+mod database;
 pub mod dir;
 pub mod disk;
 mod error;
+pub mod history;
 pub mod journal;
 pub mod keys;
 
+pub use book::Book;
 pub use catalog::Catalog;
 pub use dir::DataDir;
 pub use error::Error;
+pub use history::History;
 pub use journal::Journal;

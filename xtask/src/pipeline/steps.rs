@@ -27,6 +27,7 @@ const STEPS: &[Step] = &[
         run: |workspace| uncounted(codegen::run(workspace, codegen::Mode::Check)),
     },
     Step { headline: "real clients over the wire", run: |workspace| wire::run(workspace, &[]) },
+    Step { headline: "the Python package", run: |workspace| wire::run_package(workspace, &[]) },
 ];
 
 /// Runs every step; the last line counts the tests that ran.

@@ -5,7 +5,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-use super::message::{DeadLetter, Lease, Message};
+use super::message::{DeadLetter, Lease, Message, MessageCharge};
 use super::settle::Settling;
 use super::{MessageId, Receipt};
 use crate::resp::{Cursor, Item, Stop};
@@ -33,6 +33,7 @@ pub(super) fn message(
         headers: Vec::new(),
         payload: Bytes::new(),
         throttle_keys: Vec::new(),
+        charges: Vec::new(),
         dead_letter: None,
         lease: Lease::new(settling.clone()),
     };
@@ -46,6 +47,7 @@ pub(super) fn message(
             b"cost" => message.cost = number(cursor)?,
             b"headers" => message.headers = pairs(reply, cursor)?,
             b"throttle" => message.throttle_keys = list(reply, cursor)?,
+            b"charges" => message.charges = charges(reply, cursor)?,
             b"dead" => message.dead_letter = dead_letter(cursor)?,
             // The id is in the receipt, and the time in the id. What else a newer server says is not for us.
             _ => cursor.skip()?,
@@ -79,6 +81,21 @@ fn pairs(reply: &Bytes, cursor: &mut Cursor<'_>) -> Result<Vec<(Bytes, Bytes)>, 
 fn list(reply: &Bytes, cursor: &mut Cursor<'_>) -> Result<Vec<Bytes>, Stop> {
     let Item::Array(len) = cursor.item()? else { return Err(NO_MESSAGE) };
     (0..len).map(|_| Ok(reply.slice_ref(text(cursor)?))).collect()
+}
+
+/// `[[entity, resource, limit, amount], ...]`
+fn charges(reply: &Bytes, cursor: &mut Cursor<'_>) -> Result<Vec<MessageCharge>, Stop> {
+    let Item::Array(len) = cursor.item()? else { return Err(NO_MESSAGE) };
+    let charge = |cursor: &mut Cursor<'_>| {
+        let Item::Array(4) = cursor.item()? else { return Err(NO_MESSAGE) };
+        Ok(MessageCharge {
+            entity: reply.slice_ref(text(cursor)?),
+            resource: reply.slice_ref(text(cursor)?),
+            limit: reply.slice_ref(text(cursor)?),
+            amount: number(cursor)?,
+        })
+    };
+    (0..len).map(|_| charge(cursor)).collect()
 }
 
 fn dead_letter(cursor: &mut Cursor<'_>) -> Result<Option<Box<DeadLetter>>, Stop> {
@@ -121,7 +138,7 @@ mod tests {
     #[test]
     fn every_field_is_read_and_unknown_ones_are_left_out() {
         let reply = [
-            "%12\r\n",
+            "%13\r\n",
             &bulks(&["receipt", "0192f3c4a1b20001-3", "id", "0192f3c4a1b20001", "new", "1", "attempts"]),
             ":2\r\n",
             &bulks(&["key", "tenant", "weight"]),
@@ -134,7 +151,11 @@ mod tests {
             "%1\r\n",
             &bulks(&["n", "v", "throttle"]),
             "*2\r\n",
-            &bulks(&["a", "b", "dead"]),
+            &bulks(&["a", "b", "charges"]),
+            "*1\r\n*4\r\n",
+            &bulks(&["acme", "gpt-4", "tpm"]),
+            ":500\r\n",
+            &bulks(&["dead"]),
             "%4\r\n",
             &bulks(&["reason", "boom", "queue", "orders", "at"]),
             ":1000\r\n",
@@ -149,6 +170,9 @@ mod tests {
         assert_eq!(message.header("n").map(|value| &value[..]), Some(&b"v"[..]));
         assert_eq!(message.header("m"), None);
         assert_eq!(message.throttle_keys, ["a", "b"]);
+        let [charge] = &message.charges[..] else { panic!("{:?}", message.charges) };
+        assert_eq!((&charge.entity[..], &charge.resource[..]), (&b"acme"[..], &b"gpt-4"[..]));
+        assert_eq!((&charge.limit[..], charge.amount), (&b"tpm"[..], 500));
         let at = UNIX_EPOCH + Duration::from_secs(1);
         let dead = DeadLetter { queue: "orders".into(), reason: "boom".into(), at, attempts: 3 };
         assert_eq!(message.dead_letter.as_deref(), Some(&dead));

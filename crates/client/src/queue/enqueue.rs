@@ -61,6 +61,17 @@ impl<'a> Enqueue<'a> {
         self.map(|message| message.charge(key, amount))
     }
 
+    /// Deliver it only when this limit of an entity has `amount` for it.
+    pub fn charge_entity(
+        self,
+        entity: &'a str,
+        resource: &'a str,
+        limit: &'a str,
+        amount: u64,
+    ) -> Enqueue<'a> {
+        self.map(|message| message.charge_entity(entity, resource, limit, amount))
+    }
+
     /// A header: for consumers, hooks and templates.
     pub fn header<N, V>(self, name: &'a N, value: &'a V) -> Enqueue<'a>
     where

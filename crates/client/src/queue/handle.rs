@@ -140,6 +140,11 @@ impl Queue {
         self.settling.ack(receipt).await
     }
 
+    /// The delivery is done with, and this is what it really cost, by limit.
+    pub async fn ack_with_cost(&self, receipt: Receipt, cost: &[(&str, u64)]) -> Result<(), Error> {
+        self.settling.ack_with_cost(receipt, cost).await
+    }
+
     /// Acknowledges all of `receipts` together and gives one result for each, in the same order.
     pub async fn ack_batch(&self, receipts: &[Receipt]) -> Vec<Result<(), Error>> {
         self.settling.each(b"ACK", receipts).await

@@ -40,9 +40,24 @@ pub struct Message {
     pub payload: Bytes,
     /// The throttle keys whose limits it has drawn on.
     pub throttle_keys: Vec<Bytes>,
+    /// What was taken for it from the limits of entities.
+    pub charges: Vec<MessageCharge>,
     /// Why it is a dead letter, if it is one.
     pub dead_letter: Option<Box<DeadLetter>>,
     pub(super) lease: Lease,
+}
+
+/// What was taken for a message from one limit of an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageCharge {
+    /// The entity.
+    pub entity: Bytes,
+    /// The resource.
+    pub resource: Bytes,
+    /// The limit.
+    pub limit: Bytes,
+    /// How much.
+    pub amount: u64,
 }
 
 /// Why a message is a dead letter, and since when.
@@ -67,6 +82,12 @@ impl Message {
     /// It is done with. Acknowledgements of one queue that are under way together become one command.
     pub async fn ack(self) -> Result<(), Error> {
         self.lease.settle().ack(self.receipt).await
+    }
+
+    /// It is done with, and this is what it really cost, by limit: applied to every entity charge of the message. Limits
+    /// that are not named stay as taken.
+    pub async fn ack_with_cost(self, cost: &[(&str, u64)]) -> Result<(), Error> {
+        self.lease.settle().ack_with_cost(self.receipt, cost).await
     }
 
     /// The attempt has failed: the queue's failure policy says what happens next.

@@ -28,7 +28,16 @@ pub struct NewMessage<'a> {
     due: Due,
     throttle_keys: Vec<&'a [u8]>,
     charges: Vec<(&'a [u8], u64)>,
+    entity_charges: Vec<EntityCharge<'a>>,
     headers: Vec<(&'a [u8], &'a [u8])>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct EntityCharge<'a> {
+    entity: &'a str,
+    resource: &'a str,
+    limit: &'a str,
+    amount: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +58,7 @@ impl<'a> NewMessage<'a> {
             due: Due::Now,
             throttle_keys: Vec::new(),
             charges: Vec::new(),
+            entity_charges: Vec::new(),
             headers: Vec::new(),
         }
     }
@@ -91,6 +101,19 @@ impl<'a> NewMessage<'a> {
         self
     }
 
+    /// Deliver it only when this limit of an entity has `amount` for it, and its parents by cascade. The delivery is the
+    /// lease: an ack may [carry the real cost](super::Message::ack_with_cost).
+    pub fn charge_entity(
+        mut self,
+        entity: &'a str,
+        resource: &'a str,
+        limit: &'a str,
+        amount: u64,
+    ) -> NewMessage<'a> {
+        self.entity_charges.push(EntityCharge { entity, resource, limit, amount });
+        self
+    }
+
     /// A header: for consumers, hooks and templates.
     pub fn header<N, V>(mut self, name: &'a N, value: &'a V) -> NewMessage<'a>
     where
@@ -106,6 +129,7 @@ impl<'a> NewMessage<'a> {
         const EACH: usize = 24;
         let lists = self.throttle_keys.iter().map(|key| key.len() + EACH).sum::<usize>()
             + self.charges.iter().map(|(key, _)| key.len() + 2 * EACH).sum::<usize>()
+            + self.entity_charges.iter().map(|charge| charge.bytes() + 4 * EACH).sum::<usize>()
             + self.headers.iter().map(|(name, value)| name.len() + value.len() + EACH).sum::<usize>();
         let numbers = [self.weight.is_some(), self.cost.is_some(), !matches!(self.due, Due::Now)];
         let numbers = numbers.into_iter().filter(|said| *said).count() * 2 * EACH;
@@ -123,7 +147,8 @@ impl<'a> NewMessage<'a> {
         let options = said.into_iter().filter(|said| *said).count()
             + usize::from(!matches!(self.due, Due::Now))
             + self.throttle_keys.len();
-        let parts = 3 + 2 * options + 3 * (self.charges.len() + self.headers.len());
+        let parts =
+            3 + 2 * options + 3 * (self.charges.len() + self.headers.len()) + 5 * self.entity_charges.len();
         frame.begin(parts).part(b"ENQUEUE").part(queue.as_bytes()).part(self.payload);
         if let Some(key) = self.key {
             frame.part(b"KEY").part(key);
@@ -144,14 +169,24 @@ impl<'a> NewMessage<'a> {
         for (key, amount) in &self.charges {
             frame.part(b"CHARGE").part(key).number(*amount);
         }
+        for EntityCharge { entity, resource, limit, amount } in &self.entity_charges {
+            frame.part(b"ENTITY").part(entity.as_bytes()).part(resource.as_bytes());
+            frame.part(limit.as_bytes()).number(*amount);
+        }
         for (name, value) in &self.headers {
             frame.part(b"HEADER").part(name).part(value);
         }
     }
 }
 
+impl EntityCharge<'_> {
+    fn bytes(&self) -> usize {
+        self.entity.len() + self.resource.len() + self.limit.len()
+    }
+}
+
 /// Whole milliseconds, of which no duration has too many in practice.
-pub(super) fn millis(duration: Duration) -> u64 {
+pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
@@ -183,11 +218,13 @@ mod tests {
             .throttle("a")
             .throttle("b")
             .charge("c", 5)
+            .charge_entity("e", "r", "l", 6)
             .header("n", "v");
         let expected = [
-            r"*21\r\n$7\r\nENQUEUE\r\n$1\r\nq\r\n$1\r\np\r\n$3\r\nKEY\r\n$1\r\nk\r\n$6\r\nWEIGHT\r\n$1\r\n2\r\n",
+            r"*26\r\n$7\r\nENQUEUE\r\n$1\r\nq\r\n$1\r\np\r\n$3\r\nKEY\r\n$1\r\nk\r\n$6\r\nWEIGHT\r\n$1\r\n2\r\n",
             r"$4\r\nCOST\r\n$1\r\n3\r\n$5\r\nDELAY\r\n$1\r\n4\r\n$8\r\nTHROTTLE\r\n$1\r\na\r\n$8\r\nTHROTTLE\r\n",
-            r"$1\r\nb\r\n$6\r\nCHARGE\r\n$1\r\nc\r\n$1\r\n5\r\n$6\r\nHEADER\r\n$1\r\nn\r\n$1\r\nv\r\n",
+            r"$1\r\nb\r\n$6\r\nCHARGE\r\n$1\r\nc\r\n$1\r\n5\r\n",
+            r"$6\r\nENTITY\r\n$1\r\ne\r\n$1\r\nr\r\n$1\r\nl\r\n$1\r\n6\r\n$6\r\nHEADER\r\n$1\r\nn\r\n$1\r\nv\r\n",
         ];
         check(message, &expected.concat());
     }

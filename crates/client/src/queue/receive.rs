@@ -1,11 +1,11 @@
-//! Receiving: one connection for each receive that waits, kept for the next one.
+//! Receiving: one connection for each receive that waits, kept for the next one. An acquire that waits uses them too.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::AsyncWriteExt;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::new_message::millis;
@@ -38,7 +38,7 @@ impl Polls {
     /// Sends one command and takes its whole reply. If this is dropped, so is the connection, and the server gives
     /// what it would have sent to others.
     async fn ask(&self, command: &Frame) -> Result<Bytes, Error> {
-        let _turn = self.turns.acquire().await.map_err(|_| Error::Disconnected)?;
+        let _turn = self.turn().await?;
         if let Some(link) = self.idle_link() {
             match self.ask_on(link, command).await {
                 // It was closed while it was idle. What a receive was given on a connection that breaks is given
@@ -63,11 +63,29 @@ impl Polls {
             }
         };
         let reply = link.input.take_first(length);
+        self.keep(link);
+        Ok(reply)
+    }
+
+    /// The turn of one that waits. It is over when this is dropped.
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, Error> {
+        self.turns.acquire().await.map_err(|_| Error::Disconnected)
+    }
+
+    /// A connection to wait on.
+    pub(crate) async fn link(&self) -> Result<Link, Error> {
+        match self.idle_link() {
+            Some(link) => Ok(link),
+            None => Link::open(&self.target, MESSAGES_READ).await.map_err(unsent),
+        }
+    }
+
+    /// Keeps a connection for the next one that waits.
+    pub(crate) fn keep(&self, link: Link) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < IDLE_MAX {
             idle.push(link);
         }
-        Ok(reply)
     }
 
     /// The connection that was used last, if there is one. Who has spoken unasked, or closed, is of no use.

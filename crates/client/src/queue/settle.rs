@@ -32,6 +32,7 @@ pub struct Nack<'a> {
     delay: Option<Duration>,
     error: Option<&'a str>,
     close: Option<(&'a [u8], Duration)>,
+    cost: &'a [(&'a str, u64)],
 }
 
 impl<'a> Nack<'a> {
@@ -55,11 +56,17 @@ impl<'a> Nack<'a> {
         Nack { close: Some((throttle_key.as_ref(), retry_after)), ..self }
     }
 
+    /// What the attempt really cost, by limit. Unless said, all that was taken for the message stays taken.
+    pub fn cost(self, cost: &'a [(&'a str, u64)]) -> Nack<'a> {
+        Nack { cost, ..self }
+    }
+
     fn write(&self, queue: &str, receipt: Receipt) -> Frame {
-        let Nack { delay, error, close } = self;
+        let Nack { delay, error, close, cost } = self;
         let parts = 3
             + 2 * (usize::from(delay.is_some()) + usize::from(error.is_some()))
-            + 3 * usize::from(close.is_some());
+            + 3 * usize::from(close.is_some())
+            + cost_parts(cost);
         let mut frame = Frame::with_room(queue.len() + error.map_or(0, str::len));
         frame.begin(parts).part(b"NACK").part(queue.as_bytes()).part(ReceiptText::new(receipt).as_bytes());
         if let Some(delay) = delay {
@@ -71,6 +78,7 @@ impl<'a> Nack<'a> {
         if let Some((key, retry_after)) = close {
             frame.part(b"CLOSE").part(key).number(millis(*retry_after));
         }
+        write_cost(&mut frame, cost);
         frame
     }
 }
@@ -106,6 +114,15 @@ impl Settling {
         let (caller, answer) = oneshot::channel();
         let call = Call::Ack { queue: self.queue.clone(), receipt, caller };
         self.hand_over(call, answer).await?.answer().await?
+    }
+
+    /// An ack that says what it really cost goes alone.
+    pub(super) async fn ack_with_cost(&self, receipt: Receipt, cost: &[(&str, u64)]) -> Result<(), Error> {
+        let mut frame = Frame::with_room(self.queue.len());
+        frame.begin(3 + cost_parts(cost)).part(b"ACK").part(self.queue.as_bytes());
+        frame.part(ReceiptText::new(receipt).as_bytes());
+        write_cost(&mut frame, cost);
+        self.call(frame).await.and_then(ok)
     }
 
     pub(super) async fn nack(&self, receipt: Receipt, nack: Nack<'_>) -> Result<(), Error> {
@@ -149,6 +166,20 @@ impl Settling {
 
     async fn hand_over<T>(&self, call: Call, answer: oneshot::Receiver<T>) -> Result<Handed<T>, Error> {
         hand_over(&self.calls, self.request_timeout, call, answer).await
+    }
+}
+
+fn cost_parts(cost: &[(&str, u64)]) -> usize {
+    if cost.is_empty() { 0 } else { 1 + 2 * cost.len() }
+}
+
+/// `COST limit amount ...`
+fn write_cost(frame: &mut Frame, cost: &[(&str, u64)]) {
+    if !cost.is_empty() {
+        frame.part(b"COST");
+    }
+    for (limit, amount) in cost {
+        frame.part(limit.as_bytes()).number(*amount);
     }
 }
 

@@ -102,12 +102,12 @@ async fn a_batch_has_one_result_for_each_request_in_order() {
 #[tokio::test]
 async fn the_greeting_shows_the_token_then_chooses_the_namespace() {
     let server = Server::listen().await;
-    let options = patient().auth_token("s3cret").namespace("staging");
+    let options = patient().auth_token("s3cret").namespace("staging").name("bot");
     let script = async {
         let mut peer = server.accept().await;
         for (command, reply) in [
             (&["AUTH", "s3cret"][..], "+OK\r\n"),
-            (&["HELLO", "3"], WELCOME),
+            (&["HELLO", "3", "SETNAME", "bot"], WELCOME),
             (&["SELECT", "staging"], "+OK\r\n"),
         ] {
             peer.expect(command).await;

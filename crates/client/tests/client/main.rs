@@ -4,6 +4,8 @@ mod administering;
 mod asking;
 mod consuming;
 mod enqueueing;
+mod leasing;
+mod ledger;
 #[cfg(feature = "load")]
 mod load;
 mod pipelining;

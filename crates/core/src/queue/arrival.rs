@@ -2,7 +2,7 @@
 
 use super::id::{ConsumerId, LimitId, MessageId, Place, QueueId, Receipt};
 use crate::Nanos;
-use crate::bucket::Short;
+use crate::bucket::Ready;
 
 /// A message that comes in.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,34 @@ pub struct Arrival<'a> {
 
 /// The owner of bucket state, asked by the scheduler.
 pub trait Buckets {
-    /// Takes every charge, or none. A bucket without a limit passes. A refusal names the charge that is ready last.
-    fn take_all(&mut self, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short>;
+    /// Takes all that this message is charged, stated and involved, or nothing. A bucket without a limit passes. A
+    /// refusal names the limit that is ready last: `Never` is after `Pending`, and that after any time.
+    fn take_all(&mut self, message: MessageId, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short>;
+
+    /// Adds the other limits that taking from these would ask: parents, caps on concurrency. `limits` are the stated ones,
+    /// each once, in order of id.
+    fn involved(&mut self, limits: &[LimitId], out: &mut Vec<Involved>);
+
+    /// Another number whenever [`involved`](Self::involved) might say something else than before.
+    fn shape(&self) -> u64;
+}
+
+/// A limit that is asked beside the stated ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Involved {
+    /// The limit. It may come several times, and may be a stated one: amounts add up.
+    pub limit: LimitId,
+    /// The place of the stated limit whose amount is taken from it too; `None`: 1 is.
+    pub from: Option<u32>,
+}
+
+/// Why nothing was taken: of all limits that were asked, the one that has to wait longest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// The limit, stated or involved.
+    pub limit: LimitId,
+    /// When it could pay; never [`Ready::Now`].
+    pub ready: Ready,
 }
 
 /// A message on its way to a consumer.

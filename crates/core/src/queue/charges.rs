@@ -2,6 +2,9 @@
 //!
 //! The *set* of limits tells lanes apart, and is all that most messages have: a throttle key is charged 1. Amounts
 //! are kept beside it, also once each, so that a message needs two numbers whatever it is charged.
+//!
+//! What a set *involves* beside its stated limits (parents, caps on concurrency) follows from these, and is kept with it: see
+//! [`involve`](super::involve).
 
 use super::id::LimitId;
 use super::index::{Index, Keyed};
@@ -26,10 +29,23 @@ pub(super) struct Bill {
 /// The limits that some messages depend on, in order of id.
 pub(super) struct Set {
     pub(super) limits: Box<[LimitId]>,
-    /// The station of each.
+    /// The station of each, then those of the limits that are involved beside them, each once.
     pub(super) stations: Box<[u32]>,
+    /// What is taken there beside the stated amounts.
+    pub(super) parts: Box<[Part]>,
     hash: u64,
     messages: u32,
+    /// Which shape of the buckets the last two are of; 0: they were not asked yet.
+    pub(super) asked: u32,
+}
+
+/// An amount that is taken from a limit since another is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The place of its station.
+    pub(super) place: u32,
+    /// The place of the stated limit whose amount it is; [`NONE`] if it is 1.
+    pub(super) from: u32,
 }
 
 struct Amounts {
@@ -89,7 +105,14 @@ impl Charges {
         let at = self.set_index.find(hash, is).unwrap_or_else(|| {
             let limits: Box<[LimitId]> = list.iter().map(|(limit, _)| *limit).collect();
             let stations = limits.iter().copied().map(station).collect();
-            let at = self.sets.insert(Set { limits, stations, hash, messages: 0 });
+            let at = self.sets.insert(Set {
+                limits,
+                stations,
+                parts: Box::default(),
+                hash,
+                messages: 0,
+                asked: 0,
+            });
             self.set_index.insert(hash, at, |at| self.sets[at].hash);
             at
         });
@@ -150,12 +173,26 @@ impl Charges {
         &self.scratch
     }
 
-    /// What is charged to a station; 0 if nothing is.
-    pub(super) fn amount_at(&self, bill: Bill, station: u32) -> u64 {
+    /// What is charged to a station, if anything is.
+    pub(super) fn amount_at(&self, bill: Bill, station: u32) -> Option<u64> {
         if bill.set == PLAIN {
-            return 0;
+            return None;
         }
-        let Some(place) = self.sets[bill.set].stations.iter().position(|at| *at == station) else { return 0 };
+        let set = &self.sets[bill.set];
+        let place = set.stations.iter().position(|at| *at == station)?;
+        let stated = if place < set.limits.len() { self.stated(bill, place) } else { 0 };
+        if set.parts.is_empty() {
+            return Some(stated);
+        }
+        let parts =
+            set.parts.iter().filter(|part| part.place as usize == place).map(|part| match part.from {
+                NONE => 1,
+                from => self.stated(bill, from as usize),
+            });
+        Some(parts.fold(stated, u64::saturating_add))
+    }
+
+    fn stated(&self, bill: Bill, place: usize) -> u64 {
         match bill.amounts {
             ONES => 1,
             at => self.amounts[at].list[place],

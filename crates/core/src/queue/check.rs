@@ -73,11 +73,6 @@ impl Scheduler {
             for lane in waiter.lanes.iter(&self.lanes) {
                 meet(&mut parked, lane);
                 assert_eq!(self.lanes[lane].at, at);
-                let station = self.groups[waiter.group].station;
-                assert!(
-                    self.head_amount(lane, station).is_some(),
-                    "lane {lane} waits where it is not charged"
-                );
             }
         }
         for (at, station) in self.stations.iter() {
@@ -95,6 +90,10 @@ impl Scheduler {
             };
             assert_eq!(met, expected, "lane {at} stands as {:?}", lane.standing);
             assert_eq!(lane.waiting == 0, lane.standing == Standing::Idle, "lane {at} and its messages");
+            if lane.is_parked() && self.shapes.is_settled() {
+                let is_charged = self.head_amount(at, self.station_of_lane(at)).is_some();
+                assert!(is_charged, "lane {at} waits where it is not charged");
+            }
             if lane.standing == Standing::Woken {
                 assert!(self.waiters[lane.at].is_aside, "the waiter of woken lane {at} is not aside");
                 assert_eq!(self.waiters[lane.at].flow, lane.flow);
@@ -165,6 +164,13 @@ impl Scheduler {
             let names = |set: &&super::charges::Set| set.stations.contains(&at);
             let sets = self.charges.sets.iter().map(|(_, set)| set).filter(names).count();
             assert_eq!(sets, station.sets as usize, "sets that name station {at}");
+            let members = self.groups.iter().filter(|(_, group)| group.station == at).count();
+            assert_eq!(members, station.members as usize, "groups of station {at}");
+            assert!(sets > 0 || members > 0 || station.stuck_count > 0, "station {at} is of no use");
+            assert!(
+                !station.is_pending || !station.is_due && station.timer == NONE,
+                "station {at} is pending"
+            );
             assert_eq!(station.groups.iter(&self.groups).count(), station.group_count as usize);
             assert!(station.retry <= station.stuck_count && (station.retry == 0 || station.is_due));
             if station.is_crowded() {
@@ -177,24 +183,21 @@ impl Scheduler {
                 assert!(stations.iter().all(|other| self.stations[*other].insistent == station.insistent));
             }
         }
-        let on = |lane: u32| match self.lanes[lane].standing {
-            Standing::Parked => self.groups[self.waiters[self.lanes[lane].at].group].station,
-            _ => self.lanes[lane].at,
-        };
         let mut counts = Met::new();
-        self.lanes.iter().filter(|(_, lane)| lane.is_parked()).for_each(|(at, _)| meet(&mut counts, on(at)));
+        let parked = self.lanes.iter().filter(|(_, lane)| lane.is_parked());
+        parked.for_each(|(at, _)| meet(&mut counts, self.station_of_lane(at)));
         let told = self.stations.iter().filter(|(_, station)| station.lanes > 0);
         assert!(told.map(|(at, station)| (at, station.lanes)).eq(counts), "lanes at stations");
     }
 
-    /// Whether a station is looked at some time, of itself.
+    /// Whether a station is looked at some time, of itself, or was told to wait for a change.
     fn will_fire(&self, station: u32) -> bool {
         let fires = |at: u32| {
             let station = &self.stations[at];
             station.is_due || station.timer != NONE && self.timers[station.timer].armed().is_armed()
         };
         match self.stations[station].insistent {
-            NONE => fires(station),
+            NONE => fires(station) || self.stations[station].is_pending,
             lane => self.charges.stations(self.lanes[lane].set).iter().any(|at| fires(*at)),
         }
     }
@@ -236,6 +239,7 @@ impl Scheduler {
             match timer.what {
                 What::Station(station) => assert_eq!(self.stations[station].timer, at),
                 What::Message(message) => assert_eq!(self.messages[message].timer(), Some(at)),
+                What::Lap => assert_eq!(self.shapes.timer, at),
             }
         }
     }

@@ -34,6 +34,7 @@ impl Scheduler {
         out: &mut Vec<Delivered>,
     ) -> bool {
         let full = out.len().saturating_add(max);
+        self.follow_shape(buckets, now);
         // Each delivery is preceded by a few moves, amortised; more of them than that can wait for the next call.
         let mut steps = max.saturating_mul(4).saturating_add(64);
         while steps > 0 && out.len() < full {
@@ -46,7 +47,7 @@ impl Scheduler {
             }
             let Some(queue) = self.runnable.front() else {
                 if self.due.is_empty() {
-                    return false;
+                    break;
                 }
                 continue;
             };
@@ -59,7 +60,7 @@ impl Scheduler {
                 _ => self.runnable.rotate(&mut self.queues),
             }
         }
-        !self.due.is_empty() || !self.runnable.is_empty()
+        !self.due.is_empty() || !self.runnable.is_empty() || self.shapes.has_more()
     }
 
     /// One step of a queue.
@@ -100,8 +101,7 @@ impl Scheduler {
 
     /// Takes what the lane's next message is charged, or parks the lane.
     fn pay_buckets(&mut self, lane: u32, buckets: &mut impl Buckets, now: Nanos) -> bool {
-        let head = self.lanes[lane].messages.front().expect("a lane that is ready has a message");
-        let set = self.messages[head].bill.set;
+        let set = self.keep_up(lane, buckets);
         if set == PLAIN {
             return true;
         }
@@ -111,10 +111,10 @@ impl Scheduler {
             return false;
         }
         let Err(short) = self.take(lane, buckets, now) else { return true };
-        let station = self.station_of_charge(lane, short.charge);
+        let (station, ready) = self.place_of(set, short, buckets, now);
         self.loosen(lane);
-        match short.ready {
-            Ready::At(at) => self.wait_at(lane, station, at),
+        match ready {
+            Ready::At(_) | Ready::Pending => self.wait_at(lane, station, ready),
             Ready::Never => self.get_stuck(lane, station),
             Ready::Now => unreachable!("a bucket that can pay is not short"),
         }

@@ -5,14 +5,19 @@
 
 use super::charges::MIXED;
 use super::deliver::Step;
+use super::message::Message;
 use super::quantum::clamp;
 use super::scheduler::Scheduler;
 use super::slab::NONE;
 use super::standing::End;
 use super::station::Attached;
-use super::{Buckets, Delivered};
+use super::{Buckets, Delivered, Short};
 use crate::Nanos;
-use crate::bucket::{Ready, Short};
+use crate::bucket::Ready;
+
+/// How many lanes a station sends on in one window of time, of 131 us.
+const SENT_ON_PER_WINDOW: u32 = 16;
+const WINDOW_BITS: u32 = 17;
 
 impl Scheduler {
     /// One step. The station is due until it finds nothing to do.
@@ -46,12 +51,23 @@ impl Scheduler {
             return Step::Moved;
         }
         let lane = self.waiters[waiter].lanes.front().expect("a waiter in a ring has a lane");
+        let set = self.keep_up(lane, buckets);
+        if !self.charges.stations(set).contains(&station) {
+            self.try_again(lane);
+            return Step::Moved;
+        }
+        if let Some(line) = self.line_elsewhere(set, station) {
+            return self.send_on(lane, line, None, now);
+        }
         match self.take(lane, buckets, now) {
             Ok(()) => {
                 self.serve_parked(lane, now, out);
                 Step::Delivered
             }
-            Err(short) => self.turn_away(lane, station, short, now),
+            Err(short) => {
+                let (place, ready) = self.place_of(set, short, buckets, now);
+                self.turn_away(lane, place, ready, now)
+            }
         }
     }
 
@@ -63,8 +79,12 @@ impl Scheduler {
         }
         entry.retry -= 1;
         let lane = entry.stuck.front().expect("a lane to be tried again is stuck");
-        self.loosen(lane);
-        self.park(lane, station, End::Back);
+        if self.head_amount(lane, station).is_none() {
+            self.try_again(lane);
+        } else {
+            self.loosen(lane);
+            self.park(lane, station, End::Back);
+        }
         true
     }
 
@@ -89,7 +109,8 @@ impl Scheduler {
 
     pub(super) fn take(&mut self, lane: u32, buckets: &mut impl Buckets, now: Nanos) -> Result<(), Short> {
         let head = self.lanes[lane].messages.front().expect("a lane that stands somewhere has a message");
-        buckets.take_all(self.charges.list(self.messages[head].bill), now)
+        let Message { id, bill, .. } = self.messages[head];
+        buckets.take_all(id, self.charges.list(bill), now)
     }
 
     /// Delivers from a parked lane that has paid.
@@ -104,8 +125,7 @@ impl Scheduler {
         if self.lanes[lane].waiting == 0 {
             self.go_idle(lane);
         } else if self.lanes[lane].set == MIXED && self.head_amount(lane, station).is_none() {
-            self.loosen(lane);
-            self.make_ready(lane);
+            self.try_again(lane);
         } else {
             self.note_amount(lane, station, waiter);
             if self.waiters[waiter].lanes.front() == Some(lane) {
@@ -132,51 +152,88 @@ impl Scheduler {
         }
     }
 
-    /// The lane in front of a station cannot pay: it waits on, here or where it has to wait longest.
-    fn turn_away(&mut self, lane: u32, station: u32, short: Short, now: Nanos) -> Step {
-        let place = self.station_of_charge(lane, short.charge);
-        match short.ready {
+    /// The lane in front of a station cannot be paid: it waits on, here or where it has to wait longest.
+    fn turn_away(&mut self, lane: u32, place: u32, ready: Ready, now: Nanos) -> Step {
+        let station = self.station_of_lane(lane);
+        match ready {
             Ready::Never => {
                 self.loosen(lane);
                 self.get_stuck(lane, place);
                 Step::Moved
             }
-            Ready::At(at) if place == station => {
-                self.rest(station);
-                self.arm(station, at);
+            Ready::At(_) | Ready::Pending if place == station => {
+                self.refuse(station, ready);
                 Step::Rest
             }
-            Ready::At(at) => {
-                if !self.insist(lane, at, now) {
-                    self.loosen(lane);
-                    self.wait_at(lane, place, at);
-                }
-                Step::Moved
-            }
+            Ready::At(_) | Ready::Pending => self.send_on(lane, place, Some(ready), now),
             Ready::Now => unreachable!("a bucket that can pay is not short"),
         }
     }
 
-    pub(super) fn station_of_charge(&self, lane: u32, charge: usize) -> u32 {
-        let head = self.lanes[lane].messages.front().expect("a lane that stands somewhere has a message");
-        self.charges.stations(self.messages[head].bill.set)[charge]
+    /// Another station of the set where so many wait that a lane in front of this one has to line up there: it would
+    /// overtake all of them. Where as many wait here or more it has waited its turn.
+    ///
+    /// A station that cannot pay sends nobody on for this, so no lane goes round in circles: each goes where more wait.
+    fn line_elsewhere(&self, set: u32, station: u32) -> Option<u32> {
+        let stations = self.charges.stations(set);
+        if stations.len() == 1 || !self.stations[station].is_able {
+            return None;
+        }
+        let lanes = self.stations[station].lanes;
+        let others = stations.iter().copied().filter(|other| *other != station);
+        let crowded = others.filter(|other| self.stations[*other].is_crowded());
+        let line = crowded.max_by_key(|other| self.stations[*other].lanes)?;
+        (self.stations[line].lanes >= lanes).then_some(line)
+    }
+
+    /// The lane in front of a station waits at another one from now on, unless it insists. It was refused there with
+    /// `ready`, if it asked.
+    fn send_on(&mut self, lane: u32, place: u32, ready: Option<Ready>, now: Nanos) -> Step {
+        let station = self.station_of_lane(lane);
+        if self.stations[place].is_crowded() && self.insist(lane, ready, now) {
+            return Step::Moved;
+        }
+        if !self.may_send_on(station, now) {
+            return Step::Rest;
+        }
+        self.loosen(lane);
+        match ready {
+            Some(ready) => self.wait_at(lane, place, ready),
+            None => self.park(lane, place, End::Back),
+        }
+        Step::Moved
+    }
+
+    /// Counts a lane that a station sends on. When a whole crowd has to go from one station to another, and perhaps back as
+    /// soon as that one can pay again, it goes in parts: what is spent on it has a bound, whatever their number.
+    fn may_send_on(&mut self, station: u32, now: Nanos) -> bool {
+        let entry = &mut self.stations[station];
+        let window = now >> WINDOW_BITS;
+        if entry.window != window as u32 {
+            (entry.window, entry.sent_on) = (window as u32, 0);
+        }
+        if entry.sent_on == SENT_ON_PER_WINDOW {
+            self.rest(station);
+            self.arm(station, (window + 1) << WINDOW_BITS);
+            return false;
+        }
+        entry.sent_on += 1;
+        true
     }
 
     /// An idle lane waits at a station that can pay it at this time, behind all that wait there already.
-    pub(super) fn wait_at(&mut self, lane: u32, station: u32, at: Nanos) {
+    pub(super) fn wait_at(&mut self, lane: u32, station: u32, ready: Ready) {
         let was_due = self.stations[station].is_due;
         self.park(lane, station, End::Back);
+        self.stations[station].is_able = false;
         let waiter = &self.waiters[self.lanes[lane].at];
         let is_alone = self.stations[station].group_count == 1
             && self.groups[waiter.group].waiter_count == 1
             && waiter.lanes.front() == Some(lane)
             && self.stations[station].insistent == NONE;
-        if is_alone {
+        if is_alone && !was_due {
             // When it can be paid is known: no need to look.
-            self.arm(station, at);
-            if !was_due {
-                self.rest(station);
-            }
+            self.refuse(station, ready);
         }
     }
 }

@@ -24,8 +24,9 @@ const INSISTING: u8 = u8::MAX;
 const SHORT_WAIT_NS: u64 = NANOS_PER_S;
 
 impl Scheduler {
-    /// A lane at the front of its station is short elsewhere until `at`. True if it insists from now on.
-    pub(super) fn insist(&mut self, lane: u32, at: Nanos, now: Nanos) -> bool {
+    /// A lane at the front of its station has to go elsewhere, where others wait. It was refused there with `ready`, if it
+    /// asked. True if it insists from now on.
+    pub(super) fn insist(&mut self, lane: u32, ready: Option<Ready>, now: Nanos) -> bool {
         let entry = &mut self.lanes[lane];
         if entry.sent_on < PATIENCE {
             entry.sent_on += 1;
@@ -33,7 +34,8 @@ impl Scheduler {
         }
         let stations = self.charges.stations(entry.set);
         let is_free = stations.iter().all(|station| self.stations[*station].insistent == NONE);
-        if entry.set == MIXED || !is_free || at > now.saturating_add(SHORT_WAIT_NS) {
+        let is_short = ready.is_none_or(|ready| ready <= Ready::At(now.saturating_add(SHORT_WAIT_NS)));
+        if entry.set == MIXED || !is_free || !is_short {
             return false;
         }
         entry.sent_on = INSISTING;
@@ -65,6 +67,11 @@ impl Scheduler {
         now: Nanos,
         out: &mut Vec<Delivered>,
     ) -> Step {
+        let set = self.keep_up(lane, buckets);
+        if self.lanes[lane].sent_on != INSISTING {
+            // Its set has other stations now, and this one may be gone.
+            return Step::Moved;
+        }
         let flow = self.lanes[lane].flow;
         if !self.queues[self.flows[flow].queue].can_take() || !self.may_be_served(flow) {
             self.relent(lane);
@@ -76,9 +83,10 @@ impl Scheduler {
                 self.serve_parked(lane, now, out);
                 Step::Delivered
             }
-            Err(short) => match short.ready {
-                Ready::At(at) if at <= now.saturating_add(SHORT_WAIT_NS) => {
-                    let place = self.station_of_charge(lane, short.charge);
+            Err(short) => match self.place_of(set, short, buckets, now) {
+                (place, Ready::At(at))
+                    if at <= now.saturating_add(SHORT_WAIT_NS) && self.lanes[lane].sent_on == INSISTING =>
+                {
                     self.rest(station);
                     self.arm(place, at);
                     Step::Rest

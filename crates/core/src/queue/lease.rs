@@ -104,7 +104,12 @@ impl Scheduler {
             What::Station(station) => {
                 self.timers.remove(timer);
                 self.stations[station].timer = NONE;
+                self.stations[station].is_able = true;
                 self.alert(station);
+            }
+            What::Lap => {
+                self.timers.remove(timer);
+                self.shapes.timer = NONE;
             }
             What::Message(at) => {
                 let message = &self.messages[at];

@@ -144,6 +144,16 @@ impl<Role> List<Role> {
         }
     }
 
+    /// From this entry of the list to its front.
+    pub(super) fn iter_back<'a, T: Linked<Role>>(
+        &self,
+        slab: &'a Slab<T>,
+        at: u32,
+    ) -> impl Iterator<Item = u32> + use<'a, T, Role> {
+        let prev = move |at: &u32| Some(slab[*at].links().prev).filter(|prev| *prev != NONE);
+        std::iter::successors(Some(at), prev)
+    }
+
     pub(super) fn iter<'a, T: Linked<Role>>(
         &self,
         slab: &'a Slab<T>,
@@ -276,6 +286,9 @@ mod tests {
                     }
                 }
                 prop_assert!(list.iter(&a).eq(model.iter().copied()));
+                if let Some(back) = model.back() {
+                    prop_assert!(list.iter_back(&a, *back).eq(model.iter().rev().copied()));
+                }
                 prop_assert!(ring.iter(&b).eq(model.iter().copied()));
                 prop_assert_eq!(list.front(), model.front().copied());
                 prop_assert_eq!(ring.is_empty(), model.is_empty());

@@ -14,7 +14,8 @@
 //! | `standing` | where a lane stands, and how it moves |
 //! | `station`, `waiters` | the rings of those who wait at a bucket |
 //! | `fire`, `insist` | a bucket serves those who wait at it |
-//! | `lease`, `admin`, `view` | the other operations, by subject |
+//! | `involve` | which other buckets a set of limits depends on, and when that changes |
+//! | `lease`, `admin`, `view`, `why` | the other operations, by subject |
 //! | `message`, `lane`, `flow`, `queues`, `timer`, `charges` | the entries |
 //! | `slab`, `list`, `index`, `wheel`, `quantum` | what they are made of |
 //! | `check` | asserts all that must hold, for tests |
@@ -31,6 +32,7 @@ mod flow;
 mod id;
 mod index;
 mod insist;
+mod involve;
 mod lane;
 mod lease;
 mod list;
@@ -50,10 +52,12 @@ mod timer;
 mod view;
 mod waiters;
 mod wheel;
+mod why;
 
-pub use arrival::{Arrival, Buckets, Delivered, Gone, Leased, Lookup, Snapshot, State};
+pub use arrival::{Arrival, Buckets, Delivered, Gone, Involved, Leased, Lookup, Short, Snapshot, State};
 pub use failure::{Backoff, Verdict, verdict};
 pub use id::{ConsumerId, LimitId, Malformed, MessageId, Place, QueueId, Receipt};
 pub use policy::{Full, Policy};
 pub use scheduler::Scheduler;
 pub use stats::{FlowStats, QueueStats};
+pub use why::{AHEAD_MOST, Waits, Why, WhyFlow, WhyLane};

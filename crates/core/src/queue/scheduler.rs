@@ -12,6 +12,7 @@ use super::charges::{Charges, MIXED};
 use super::flow::{Flow, Turn};
 use super::id::{ConsumerId, LimitId, MessageId, QueueId};
 use super::index::{Index, Keyed, mix};
+use super::involve::Shapes;
 use super::lane::{Lane, Standing};
 use super::list::List;
 use super::message::{Doing, Message, Parts};
@@ -53,6 +54,7 @@ pub struct Scheduler {
     pub(super) runnable: List<InRunnable>,
     /// The lowest number that a delivery may have.
     pub(super) first_delivery: u32,
+    pub(super) shapes: Shapes,
 }
 
 impl Scheduler {
@@ -82,6 +84,7 @@ impl Scheduler {
             due: List::new(),
             runnable: List::new(),
             first_delivery: 1,
+            shapes: Shapes::new(),
         }
     }
 
@@ -151,8 +154,7 @@ impl Scheduler {
 
     fn flow_of(&mut self, queue: u32, key: &[u8]) -> u32 {
         let hash = self.keyed.bytes(queue, key);
-        let is = |at: u32| self.flows[at].queue == queue && self.flows[at].key.bytes() == key;
-        if let Some(at) = self.flow_index.find(hash, is) {
+        if let Some(at) = self.find_flow_by(hash, queue, key) {
             return at;
         }
         let granted = self.queues[queue].round.wrapping_sub(1);
@@ -295,13 +297,18 @@ impl Scheduler {
     }
 
     /// One set less names this station.
-    fn leave_station(&mut self, station: u32) {
-        let entry = &mut self.stations[station];
-        entry.sets -= 1;
-        if entry.sets > 0 {
+    pub(super) fn leave_station(&mut self, station: u32) {
+        self.stations[station].sets -= 1;
+        self.free_station(station);
+    }
+
+    /// Ends a station that no set names and where nobody waits any more.
+    pub(super) fn free_station(&mut self, station: u32) {
+        let entry = &self.stations[station];
+        if entry.sets > 0 || entry.members > 0 || entry.stuck_count > 0 {
             return;
         }
-        assert_eq!(entry.lanes, 0, "lanes wait for a limit that no message is charged to");
+        assert_eq!(entry.lanes, 0, "lanes wait at a station where nobody waits");
         self.station_index.remove(hash_limit(entry.limit), station);
         self.rest(station);
         self.disarm(station);
@@ -320,6 +327,15 @@ impl Scheduler {
         self.message_index.find(hash_message(id), |at| self.messages[at].id == id)
     }
 
+    pub(super) fn find_flow(&self, queue: u32, key: &[u8]) -> Option<u32> {
+        self.find_flow_by(self.keyed.bytes(queue, key), queue, key)
+    }
+
+    fn find_flow_by(&self, hash: u64, queue: u32, key: &[u8]) -> Option<u32> {
+        let is = |at: u32| self.flows[at].queue == queue && self.flows[at].key.bytes() == key;
+        self.flow_index.find(hash, is)
+    }
+
     pub(super) fn find_station(&self, limit: LimitId) -> Option<u32> {
         self.station_index.find(hash_limit(limit), |at| self.stations[at].limit == limit)
     }
@@ -329,7 +345,7 @@ impl Scheduler {
     }
 }
 
-fn station_of(stations: &mut Slab<Station>, index: &mut Index, limit: LimitId) -> u32 {
+pub(super) fn station_of(stations: &mut Slab<Station>, index: &mut Index, limit: LimitId) -> u32 {
     index.find(hash_limit(limit), |at| stations[at].limit == limit).unwrap_or_else(|| {
         let at = stations.insert(Station::new(limit));
         index.insert(hash_limit(limit), at, |at| hash_limit(stations[at].limit));

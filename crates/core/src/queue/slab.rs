@@ -31,6 +31,10 @@ impl<T> Slab<T> {
         Slab { chunks: Vec::new(), vacant: NONE, fresh: 0, len: 0 }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
     #[cfg(any(test, feature = "check"))]
     pub(super) fn len(&self) -> usize {
         self.len as usize
@@ -76,6 +80,19 @@ impl<T> Slab<T> {
     fn reset(&mut self) {
         (self.vacant, self.fresh) = (NONE, 0);
         self.chunks[0].iter_mut().for_each(|slot| *slot = Slot::Vacant(NONE));
+    }
+
+    /// The entry at a number below [`end`](Self::end), if there is one.
+    pub(super) fn get(&self, at: u32) -> Option<&T> {
+        match self.chunks.get((at >> CHUNK_BITS) as usize)?.get(at as usize % CHUNK)? {
+            Slot::Occupied(value) => Some(value),
+            Slot::Vacant(_) => None,
+        }
+    }
+
+    /// All entries have numbers below this.
+    pub(super) fn end(&self) -> u32 {
+        self.fresh
     }
 
     #[inline]

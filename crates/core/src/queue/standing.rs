@@ -77,10 +77,8 @@ impl Scheduler {
         let (flow, waiter) = (self.lanes[lane].flow, self.lanes[lane].at);
         let station = self.groups[self.waiters[waiter].group].station;
         if self.head_amount(lane, station).is_none() {
-            // A lane of mixed sets may have got another message in front.
-            self.loosen(lane);
-            self.make_ready(lane);
-            return;
+            // A lane of mixed sets may have got another message in front; any set may have left the station.
+            return self.try_again(lane);
         }
         self.flows[flow].ready.remove(&mut self.lanes, lane);
         self.count_parked(lane, station);
@@ -107,6 +105,10 @@ impl Scheduler {
                 self.relent(lane);
                 let station = self.groups[self.waiters[at].group].station;
                 self.uncount_parked(lane, station);
+                if self.stations[station].is_pending {
+                    // It may have been in front, and no timer will look at the next one.
+                    self.alert(station);
+                }
                 self.waiters[at].lanes.remove(&mut self.lanes, lane);
                 if self.waiters[at].lanes.is_empty() && !self.waiters[at].is_aside {
                     self.detach_waiter(at);
@@ -120,6 +122,7 @@ impl Scheduler {
                 station.stuck_count -= 1;
                 // May leave one to be tried again that got stuck since, which harms nobody.
                 station.retry = station.retry.min(station.stuck_count);
+                self.free_station(at);
             }
         }
         let entry = &mut self.lanes[lane];
@@ -157,26 +160,40 @@ impl Scheduler {
         if !self.lanes[lane].is_parked() {
             return;
         }
-        if self.lanes[lane].set == MIXED {
-            self.loosen(lane);
-            return self.make_ready(lane);
+        let station = self.station_of_lane(lane);
+        if self.lanes[lane].set == MIXED || self.head_amount(lane, station).is_none() {
+            return self.try_again(lane);
         }
         let at = self.lanes[lane].at;
         if self.lanes[lane].standing == Standing::Stuck {
             self.loosen(lane);
-            self.park(lane, at, End::Back);
-            return self.alert(at);
+            self.park(lane, station, End::Back);
+            return self.alert(station);
         }
-        let station = self.groups[self.waiters[at].group].station;
         self.note_amount(lane, station, at);
         self.alert(station);
+    }
+
+    /// A lane does not belong where it stands, and is tried at its flow's next turn.
+    pub(super) fn try_again(&mut self, lane: u32) {
+        self.loosen(lane);
+        self.make_ready(lane);
+    }
+
+    /// Where a lane is parked, stuck, or was woken.
+    pub(super) fn station_of_lane(&self, lane: u32) -> u32 {
+        let lane = &self.lanes[lane];
+        match lane.standing {
+            Standing::Stuck => lane.at,
+            _ => self.groups[self.waiters[lane.at].group].station,
+        }
     }
 
     /// What the lane's next message is charged to a station, if it is.
     pub(super) fn head_amount(&self, lane: u32, station: u32) -> Option<u64> {
         let head = self.lanes[lane].messages.front()?;
         let bill = self.messages[head].bill;
-        self.charges.stations(bill.set).contains(&station).then(|| self.charges.amount_at(bill, station))
+        self.charges.amount_at(bill, station)
     }
 
     /// The round robins at a station hear of an amount to come.

@@ -13,8 +13,10 @@ use super::slab::NONE;
 
 pub(super) struct Station {
     pub(super) limit: LimitId,
-    /// Sets that name it.
+    /// Sets that name it, stated or involved.
     pub(super) sets: u32,
+    /// Groups of it, wherever they are attached. With sets and stuck lanes they keep it alive.
+    pub(super) members: u32,
     /// Lanes that wait here in any way.
     pub(super) lanes: u32,
     pub(super) groups: List<InStation>,
@@ -30,6 +32,13 @@ pub(super) struct Station {
     /// The lane that goes first here, whatever the rings say: see [`insist`](super::insist).
     pub(super) insistent: u32,
     pub(super) is_due: bool,
+    /// The one in front can be paid when the bucket changes, and nobody knows when that will be.
+    pub(super) is_pending: bool,
+    /// Nobody was refused here since its timer fired or its bucket changed.
+    pub(super) is_able: bool,
+    /// Lanes that were sent on from here in this window of time.
+    pub(super) sent_on: u32,
+    pub(super) window: u32,
     in_due: Links,
 }
 
@@ -43,6 +52,7 @@ impl Station {
         Station {
             limit,
             sets: 0,
+            members: 0,
             lanes: 0,
             groups: List::new(),
             group_count: 0,
@@ -53,6 +63,10 @@ impl Station {
             timer: NONE,
             insistent: NONE,
             is_due: false,
+            is_pending: false,
+            is_able: true,
+            sent_on: 0,
+            window: 0,
             in_due: Links::LOOSE,
         }
     }

@@ -12,6 +12,8 @@ pub(super) enum What {
     Message(u32),
     /// A station can pay whom it is waiting for.
     Station(u32),
+    /// Lanes are to be looked through: see [`involve`](super::involve).
+    Lap,
 }
 
 pub(super) struct Timer {

@@ -9,17 +9,21 @@ use super::station::{Attached, Group, Waiter};
 use super::timer::{Timer, What};
 use super::wheel::Timed;
 use crate::Nanos;
+use crate::bucket::Ready;
 
 impl Scheduler {
     /// A bucket was changed from outside: its rate, its level, or whether it is closed. What waits for it is looked
     /// at again by the next [`deliver`](Self::deliver).
     pub fn bucket_changed(&mut self, limit: LimitId) {
         let Some(station) = self.find_station(limit) else { return };
-        self.stations[station].retry = self.stations[station].stuck_count;
+        let entry = &mut self.stations[station];
+        entry.retry = entry.stuck_count;
+        entry.is_able = true;
         self.alert(station);
     }
 
-    /// Whether any message here is charged to this limit.
+    /// Whether any message here is charged to this limit, stated or involved. What is involved is known from the first
+    /// time that [`deliver`](Self::deliver) tried one, and forgotten some time after it has changed.
     pub fn limit_in_use(&self, limit: LimitId) -> bool {
         self.find_station(limit).is_some()
     }
@@ -53,6 +57,7 @@ impl Scheduler {
             let groups = &self.groups;
             let hash_of = |at: u32| mix(groups[at].station.into(), groups[at].queue);
             self.group_index.insert(mix(station.into(), queue), at, hash_of);
+            self.stations[station].members += 1;
             at
         })
     }
@@ -71,6 +76,8 @@ impl Scheduler {
         if self.groups[group].members == 0 {
             self.group_index.remove(mix(station.into(), queue), group);
             self.groups.remove(group);
+            self.stations[station].members -= 1;
+            self.free_station(station);
         }
     }
 
@@ -154,6 +161,7 @@ impl Scheduler {
 
     /// A station may be able to pay: look at it.
     pub(super) fn alert(&mut self, station: u32) {
+        self.stations[station].is_pending = false;
         if !std::mem::replace(&mut self.stations[station].is_due, true) {
             self.due.push_back(&mut self.stations, station);
         }
@@ -166,9 +174,24 @@ impl Scheduler {
         }
     }
 
-    /// A station will be able to pay the one in front at this time.
+    /// A station cannot pay the one in front before then, and has nothing to do until that, or an alert.
+    pub(super) fn refuse(&mut self, station: u32, ready: Ready) {
+        self.rest(station);
+        self.stations[station].is_able = false;
+        match ready {
+            Ready::At(at) => self.arm(station, at),
+            _ => {
+                self.disarm(station);
+                self.stations[station].is_pending = true;
+            }
+        }
+    }
+
+    /// A station is to be looked at at this time.
     pub(super) fn arm(&mut self, station: u32, at: Nanos) {
-        let timer = self.stations[station].timer;
+        let entry = &mut self.stations[station];
+        entry.is_pending = false;
+        let timer = entry.timer;
         if timer != NONE {
             if self.timers[timer].armed().deadline() != at {
                 self.wheel.rearm(&mut self.timers, timer, at);

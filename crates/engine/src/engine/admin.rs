@@ -6,28 +6,33 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, QueueId};
-use tidegate_core::{Limit, Nanos};
-use tidegate_store::catalog::{Change, StoredRate};
+use tidegate_store::catalog::Change;
 
 use super::apply::Applied;
+use super::grants::Spent;
 use super::held::Need;
-use super::limits::scoped;
 use super::port::Port;
 use super::state::{Engine, Queue, Slot};
 use crate::definition::{DEAD_LETTER_SUFFIX, Definition, Kept, is_queue_name};
-use crate::op::{Admin, Close, Task};
+use crate::op::{Admin, Task};
 use crate::outcome::{Outcome, Refused, Totals};
-use crate::settings::{DeadLetters, NANOS_PER_MS, Settings};
+use crate::settings::{DeadLetters, Settings};
 
 impl<P: Port> Engine<P> {
     pub(super) fn admin(&mut self, admin: Admin, slot: Slot, now: Nanos) -> Applied<P> {
         let Admin { namespace, task } = admin;
         let space = &*namespace;
+        let about_namespaces =
+            matches!(task, Task::RecoverNamespace { .. } | Task::PurgeNamespace | Task::Namespaces);
+        if let (false, Err(refused)) = (about_namespaces, self.present(space)) {
+            return Applied::refused(refused);
+        }
         let outcome = match task {
             Task::CreateQueue { name, settings } => self.create_queue(space, name, settings, now),
             Task::UpdateQueue { name, settings } => self.update_queue(space, &name, settings, now),
-            Task::DeleteQueue { name } => self.delete_queue(space, &name),
+            Task::DeleteQueue { name } => self.delete_queue(space, &name, now),
             Task::Pause { name } => self.set_paused(space, &name, true, now),
             Task::Resume { name } => self.set_paused(space, &name, false, now),
             Task::Purge { name } => return self.purge(space, &name, slot, now),
@@ -38,11 +43,14 @@ impl<P: Port> Engine<P> {
                 self.found(space, &name).map(|queue| Outcome::Flows(self.flows(&queue, limit, now)))
             }
             Task::SetLimit { key, limit } => self.set_limit(space, &key, limit, now),
-            Task::RemoveLimit { key } => self.remove_limit(space, &key),
-            Task::CloseKey(close) => {
-                self.close_key(space, &close, now);
-                Ok(Outcome::Done)
-            }
+            Task::RemoveLimit { key } => self.remove_limit(space, &key, now),
+            Task::CloseKey(close) => self.close_key(space, &close, now).map(|()| Outcome::Done),
+            Task::Edit { edits, actor, manifest } => self.edit(space, &edits, &actor, manifest, now),
+            Task::Why(why) => self.why(space, &why, now),
+            Task::DeleteNamespace { actor } => self.delete_namespace(space, &actor, now),
+            Task::RecoverNamespace { actor } => self.recover_namespace(space, &actor, now),
+            Task::PurgeNamespace => self.purge_namespace(space, now),
+            Task::Namespaces => Ok(self.namespaces()),
             Task::SetSetting { key, value } => self.set_setting(space, &key, value.as_deref()),
         };
         Applied::Now(outcome.unwrap_or_else(Outcome::Refused), Need::Nothing)
@@ -123,7 +131,7 @@ impl<P: Port> Engine<P> {
     /// Makes a queue known to everybody.
     pub(super) fn install(&mut self, definition: Arc<Definition>) {
         self.scheduler.create_queue(definition.id, definition.settings().policy());
-        if definition.kept.paused {
+        if definition.kept.paused || self.present(&definition.kept.namespace).is_err() {
             self.scheduler.pause(definition.id);
         }
         self.directory.put(definition.clone());
@@ -186,75 +194,38 @@ impl<P: Port> Engine<P> {
         Ok(definition)
     }
 
-    fn delete_queue(&mut self, namespace: &str, name: &str) -> Result<Outcome<P::Disk>, Refused> {
+    fn delete_queue(&mut self, namespace: &str, name: &str, now: Nanos) -> Result<Outcome<P::Disk>, Refused> {
         let mut doomed = vec![self.found(namespace, name)?];
         let dead_letters = doomed[0].settings().dead_letter_queue.name();
         let dead_letters = dead_letters.and_then(|name| self.directory.queue(namespace, name));
         doomed.extend(dead_letters.filter(|queue| queue.kept.dead_letters_of.as_deref() == Some(name)));
         let changes: Vec<_> = doomed.iter().map(|queue| Change::RemoveQueue { id: queue.id }).collect();
         self.commit(&changes)?;
-        for queue in &doomed {
-            self.directory.remove(namespace, queue.name());
+        self.drop_queues(&doomed, now);
+        Ok(Outcome::Done)
+    }
+
+    /// Drops queues that are gone from the catalog, with all that is in them.
+    pub(super) fn drop_queues(&mut self, doomed: &[Arc<Definition>], now: Nanos) {
+        for queue in doomed {
+            self.directory.remove(&queue.kept.namespace, queue.name());
             self.drop_consumers_of(queue.id);
             let mut gone = Vec::new();
             self.scheduler.delete_queue(queue.id, &mut |id, place| gone.push((id, place)));
             // No record: messages of a queue that is not in the catalog are gone.
             for (id, place) in gone {
+                self.end_grant(id, Spent::AsTaken, now);
                 self.forget(id);
                 self.journal.dead(place);
             }
             self.queues.remove(&queue.id);
         }
-        Ok(Outcome::Done)
     }
 
     /// A message is no more: whoever waits for a hook's word on it need not.
     pub(super) fn forget(&mut self, id: MessageId) {
         if let Some(slot) = self.limbo.remove(&id).and_then(|limbo| limbo.slot()) {
             self.complete(slot, Outcome::Refused(Refused::MessageNotFound(id)), Need::Nothing);
-        }
-    }
-
-    fn set_limit(
-        &mut self,
-        namespace: &str,
-        key: &[u8],
-        limit: Limit,
-        now: Nanos,
-    ) -> Result<Outcome<P::Disk>, Refused> {
-        let name = scoped(namespace, key);
-        self.commit(&[Change::SetRate { name: name.clone(), rate: stored(&limit) }])?;
-        self.limits.buckets().set(&name, limit, now);
-        self.bucket_changed(&name);
-        Ok(Outcome::Done)
-    }
-
-    fn remove_limit(&mut self, namespace: &str, key: &[u8]) -> Result<Outcome<P::Disk>, Refused> {
-        let name = scoped(namespace, key);
-        if self.limits.buckets().limit(&name).is_none() {
-            return Err(Refused::LimitNotFound(String::from_utf8_lossy(key).into_owned()));
-        }
-        self.commit(&[Change::RemoveLimit { name: name.clone() }])?;
-        self.limits.buckets().remove(&name);
-        self.bucket_changed(&name);
-        Ok(Outcome::Done)
-    }
-
-    /// Closes a throttle key for both doors. What a crash may forget of it is one flush interval.
-    pub(super) fn close_key(&mut self, namespace: &str, close: &Close, now: Nanos) {
-        let name = scoped(namespace, &close.key);
-        let until = now.saturating_add(close.retry_after_ms.saturating_mul(NANOS_PER_MS));
-        self.limits.buckets().close_until(&name, until, now);
-        // One that was closed for longer stays so.
-        let until =
-            self.limits.buckets().get(&name, now).and_then(|named| named.closed_until).unwrap_or(until);
-        self.closed.push(Change::Close { name: name.clone(), until: Some(until) });
-        self.bucket_changed(&name);
-    }
-
-    fn bucket_changed(&mut self, name: &[u8]) {
-        if let Some(limit) = self.limits.known(name) {
-            self.scheduler.bucket_changed(limit);
         }
     }
 
@@ -275,12 +246,6 @@ impl<P: Port> Engine<P> {
         self.directory.set(namespace, key, value);
         Ok(Outcome::Done)
     }
-}
-
-pub(super) fn stored(limit: &Limit) -> StoredRate {
-    // A period of more than 584 years is as good as that.
-    let period_ns = u64::try_from(limit.period_ns()).unwrap_or(u64::MAX);
-    StoredRate { burst: limit.burst(), count: limit.count(), period_ns }
 }
 
 pub(super) fn put(definition: &Definition) -> Change {

@@ -87,10 +87,11 @@ impl<P: Port> Engine<P> {
             Op::Subscribe { queue, credit, sink } => self.subscribe(queue, credit, sink),
             Op::Credit { consumer, credit } => self.credit(consumer, credit),
             Op::Unsubscribe { consumer } => self.unsubscribe(consumer, now),
-            Op::Ack { queue, receipt } => self.ack(queue, receipt),
+            Op::Ack { queue, receipt, cost } => self.ack(queue, receipt, &cost, now),
             Op::Nack { queue, receipt, nack } => self.nack(queue, receipt, nack, slot, now),
             Op::Extend { queue, receipt, visibility_ms } => self.extend(queue, receipt, visibility_ms, now),
             Op::Release { queue, receipt } => self.release(queue, receipt, now),
+            Op::Acquire(acquire) => self.acquire(*acquire, slot, now),
             Op::Withdraw => {
                 self.withdrawn = true;
                 Applied::done(Need::Nothing)

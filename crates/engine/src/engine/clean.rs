@@ -5,6 +5,7 @@ use tidegate_core::queue::{MessageId, Place, State};
 use tidegate_store::Error;
 use tidegate_store::journal::{MessageRecord, Record};
 
+use super::grants::Spent;
 use super::port::Port;
 use super::state::Engine;
 
@@ -37,6 +38,7 @@ impl<P: Port> Engine<P> {
             Ok(body) => body,
             Err(error @ Error::Damaged { .. }) => {
                 tracing::error!(%id, "a message is lost, and its segment is set aside: {error}");
+                self.end_grant(id, Spent::AsTaken, now);
                 self.scheduler.remove(id);
                 self.append(&Record::Gone { id });
                 return self.journal.unreadable(place);

@@ -5,6 +5,7 @@ use tidegate_core::queue::{ConsumerId, Delivered, MessageId, QueueId};
 use tidegate_store::journal::Record;
 
 use super::apply::Applied;
+use super::grants::Spent;
 use super::held::{Need, Output};
 use super::port::Port;
 use super::state::{Engine, Slot};
@@ -30,14 +31,20 @@ pub(super) enum Kind<P: Port> {
 }
 
 impl<P: Port> Engine<P> {
-    fn add_consumer(&mut self, queue: QueueId, credit: u32, kind: Kind<P>) -> ConsumerId {
-        let id = loop {
+    /// A number that no consumer has.
+    pub(super) fn new_consumer_id(&mut self) -> ConsumerId {
+        loop {
             self.next_consumer = self.next_consumer.wrapping_add(1);
             let id = ConsumerId(self.next_consumer);
-            if !self.consumers.contains_key(&id) {
-                break id;
+            let waits = self.wait_queues.values().any(|line| line.consumer == id);
+            if !waits && !self.consumers.contains_key(&id) {
+                return id;
             }
-        };
+        }
+    }
+
+    fn add_consumer(&mut self, queue: QueueId, credit: u32, kind: Kind<P>) -> ConsumerId {
+        let id = self.new_consumer_id();
         self.consumers.insert(id, Consumer { queue, arrived: Vec::new(), need: Need::Nothing, kind });
         self.scheduler.subscribe(queue, id, credit);
         id
@@ -85,6 +92,7 @@ impl<P: Port> Engine<P> {
         let mut returned: Vec<MessageId> = Vec::new();
         self.scheduler.unsubscribe(consumer, false, &mut |id| returned.push(id));
         for id in returned {
+            self.end_grant(id, Spent::Nothing, now);
             let attempts = self.scheduler.describe(id).map_or(0, |message| message.attempts);
             let order = self.stamps.next(now);
             self.append(&Record::Requeued { id, queue: gone.queue, order, attempts, due: None });
@@ -143,10 +151,11 @@ impl<P: Port> Engine<P> {
     }
 
     /// Ends receives that nobody listens to any more, before they take anything.
-    pub(super) fn end_unheard(&mut self) {
+    pub(super) fn end_unheard(&mut self, now: Nanos) {
         if !std::mem::take(&mut self.withdrawn) {
             return;
         }
+        self.end_unheard_waiting(now);
         let unheard = |(_, id): &&(Nanos, ConsumerId)| {
             let Some(Consumer { kind: Kind::Poll { slot, .. }, .. }) = self.consumers.get(id) else {
                 return false;

@@ -1,12 +1,11 @@
 //! Messages that come in.
 
 use tidegate_core::Nanos;
-use tidegate_core::queue::{Arrival, Full, LimitId, MessageId, Place, QueueId};
+use tidegate_core::queue::{Arrival, Full, MessageId, Place, QueueId};
 use tidegate_store::journal::{Charges, Headers, MessageRecord, Record};
 
 use super::apply::Applied;
 use super::held::Need;
-use super::limits::scoped;
 use super::port::Port;
 use super::state::Engine;
 use crate::op::{Due, Enqueue};
@@ -41,7 +40,8 @@ impl<P: Port> Engine<P> {
                 Full::Bytes => "max_bytes",
             })
         })?;
-        self.number_charges(&message.queue.kept.namespace, &message.charges)?;
+        self.present(&message.queue.kept.namespace)?;
+        self.number_charges(&message.queue.kept.namespace, &message.charges, now)?;
         let id = MessageId(self.stamps.next(now));
         let due = match message.due {
             Due::Now => None,
@@ -71,7 +71,7 @@ impl<P: Port> Engine<P> {
             id,
             place,
             flow: &message.flow,
-            weight: message.weight,
+            weight: message.weight.or_else(|| self.plan_weight(queue, &message.flow)),
             cost: message.cost,
             charges: &self.charges,
             due,
@@ -89,29 +89,41 @@ impl<P: Port> Engine<P> {
     }
 
     /// Turns charges into numbers, and refuses what could never pass.
-    fn number_charges(&mut self, namespace: &str, charges: &[(bytes::Bytes, u64)]) -> Result<(), Refused> {
+    fn number_charges(
+        &mut self,
+        namespace: &str,
+        charges: &[(bytes::Bytes, u64)],
+        now: Nanos,
+    ) -> Result<(), Refused> {
         self.charges.clear();
-        for (key, amount) in charges {
-            let name = scoped(namespace, key);
-            if let Some(limit) = self.limits.buckets().limit(&name)
-                && *amount > limit.burst()
-            {
-                let key = String::from_utf8_lossy(key).into_owned();
-                return Err(Refused::NeverPasses { key, amount: *amount, burst: limit.burst() });
-            }
-            self.charges.push((self.limits.number(&name), *amount));
+        if charges.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let space = self.limits.ledger().space(namespace)?;
+        for (name, amount) in charges {
+            self.charges.push((self.limits.number(space, name)?, *amount));
+        }
+        Ok(self.limits.judge(&self.charges, now)?)
     }
 
     /// The same for a message that is in a queue already, whatever it asks for.
     pub(super) fn renumber_charges(&mut self, queue: QueueId, record: &MessageRecord<'_>) {
         self.charges.clear();
         let Some(definition) = self.queues.get(&queue).map(|queue| queue.definition.clone()) else { return };
-        for (key, amount) in record.charges.iter() {
-            let number: LimitId = self.limits.number(&scoped(&definition.kept.namespace, key));
-            self.charges.push((number, amount));
+        let Ok(space) = self.limits.ledger().space(&definition.kept.namespace) else { return };
+        for (name, amount) in record.charges.iter() {
+            // One that cannot be named any more limits nothing.
+            if let Ok(number) = self.limits.number(space, name) {
+                self.charges.push((number, amount));
+            }
         }
+    }
+
+    /// The weight of the entity that a flow is named after.
+    pub(super) fn plan_weight(&self, queue: QueueId, flow: &[u8]) -> Option<u32> {
+        let ledger = self.limits.ledger();
+        let definition = self.queue(queue)?;
+        ledger.weight(ledger.find_space(&definition.kept.namespace)?, flow)
     }
 
     /// Appends a record to what goes to disk next.

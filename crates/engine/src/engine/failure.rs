@@ -4,8 +4,10 @@ use tidegate_core::Nanos;
 use tidegate_core::queue::{Arrival, Leased, QueueId, Receipt, failure};
 use tidegate_store::journal::{DeadLetter, MessageRecord, Record};
 
+use super::grants::Spent;
 use super::port::{Port, Question, Ticket, Verdict};
 use super::state::{Engine, Slot};
+use crate::op::Cost;
 use crate::outcome::Outcome;
 use crate::settings::NANOS_PER_MS;
 
@@ -15,6 +17,8 @@ pub(super) struct Cause {
     /// When whoever failed wants it tried again.
     pub(super) delay_ms: Option<u64>,
     pub(super) slot: Option<Slot>,
+    /// What the attempt has cost in truth, where that is said.
+    pub(super) cost: Cost,
 }
 
 /// A failed message that a hook is asked about.
@@ -77,6 +81,8 @@ impl<P: Port> Engine<P> {
     fn decide(&mut self, receipt: Receipt, leased: Leased, cause: &Cause, verdict: Verdict, now: Nanos) {
         let attempts = leased.attempts + 1;
         let draw = self.draw();
+        // Not before, though a hook was asked: what a restart would find leased is settled once.
+        self.end_grant(receipt.id, Spent::Really(&cause.cost), now);
         let Some(definition) = self.queue(leased.queue).cloned() else { return };
         let settings = definition.settings();
         let backoff = settings.core_backoff();
@@ -159,7 +165,7 @@ impl<P: Port> Engine<P> {
             id: record.id,
             place,
             flow: record.flow,
-            weight: record.weight,
+            weight: record.weight.or_else(|| self.plan_weight(queue, record.flow)),
             cost: record.cost,
             charges: &self.charges,
             due: record.due,
@@ -179,8 +185,12 @@ impl<P: Port> Engine<P> {
             totals.timed_out += 1;
         }
         // It has waited long enough: no backoff on top, unless a hook wants one.
-        let cause =
-            Cause { error: "the visibility timeout has passed".into(), delay_ms: Some(0), slot: None };
+        let cause = Cause {
+            error: "the visibility timeout has passed".into(),
+            delay_ms: Some(0),
+            slot: None,
+            cost: Cost::new(),
+        };
         self.fail(receipt, leased, cause, now);
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use tidegate_store::Error;
-use tidegate_store::catalog::{Catalog, Change};
 use tidegate_store::disk::Disk;
 use tidegate_store::journal::Batch;
 
@@ -13,9 +12,6 @@ pub struct Job<D: Disk> {
     /// Whether it has been written before.
     pub(super) written: bool,
     pub(super) sync: bool,
-    pub(super) catalog: Arc<Catalog>,
-    /// Levels of limits and keys that are closed, which nobody waits for. Those that are not on disk stay.
-    pub(super) changes: Vec<Change>,
 }
 
 /// A job that has run, and how it went.
@@ -38,8 +34,6 @@ pub(super) enum Failed {
 pub enum JobOutcome {
     /// It is on disk as far as it has to be.
     Done,
-    /// The records are, and levels of limits are not: they go with a later job.
-    WithoutLevels,
     /// The disk takes nothing; it is tried again.
     NotWritten,
     /// Nobody knows what is on disk: the engine is [doomed](super::Engine::doomed).
@@ -50,8 +44,7 @@ impl<D: Disk> JobDone<D> {
     /// How it went.
     pub fn outcome(&self) -> JobOutcome {
         match &self.result {
-            Ok(()) if self.job.changes.is_empty() => JobOutcome::Done,
-            Ok(()) => JobOutcome::WithoutLevels,
+            Ok(()) => JobOutcome::Done,
             Err(Failed::Write(_)) => JobOutcome::NotWritten,
             Err(Failed::Sync(_)) => JobOutcome::Fatal,
         }
@@ -59,17 +52,19 @@ impl<D: Disk> JobDone<D> {
 }
 
 impl<D: Disk> Job<D> {
+    /// How many bytes it writes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.batch.as_ref().map_or(0, |batch| batch.bytes())
+    }
+
+    /// Whether it does nothing but bring records to disk.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.sync
+    }
+
     /// Writes, and waits for the disk if it has to.
-    pub fn run(mut self) -> JobDone<D> {
-        let mut result = self.write();
-        if result.is_ok() && !self.changes.is_empty() {
-            match self.catalog.commit(&self.changes) {
-                Ok(()) => self.changes.clear(),
-                Err(error) if error.is_fatal() => result = Err(Failed::Sync(error)),
-                // They go with the next flush.
-                Err(error) => tracing::warn!("levels of limits are not on disk: {error}"),
-            }
-        }
+    pub fn run(self) -> JobDone<D> {
+        let result = self.write();
         JobDone { job: self, result }
     }
 
@@ -98,6 +93,11 @@ impl<D: Disk> JobDone<D> {
 pub struct Chores<D: Disk>(Option<Arc<Batch<D>>>);
 
 impl<D: Disk> Chores<D> {
+    /// Whether there are any.
+    pub(crate) fn are_due(&self) -> bool {
+        self.0.as_ref().is_some_and(|batch| batch.wants_reclaim())
+    }
+
     /// Does them. What fails is tried again with the next batch; an error is one after which only a restart tells
     /// what is on disk.
     pub fn run(self) -> Result<(), Error> {

@@ -10,33 +10,45 @@
 //! | `apply`, `enqueue`, `settle`, `consume`, `admin`, `redrive` | the operations |
 //! | `failure`, `retention` | what becomes of messages that fail or are too old |
 //! | `held`, `job` | outputs that wait for the disk, and the waiting itself |
-//! | `recover`, `clean` | the journal read back, and kept small |
+//! | `recover`, `restore`, `clean` | the journal and the ledger read back, and the journal kept small |
 //! | `unsure` | changes of the catalog that failed, and may be on disk all the same |
-//! | `levels` | how full limits are, on its way to disk |
-//! | `limits`, `stamp` | names of limits in numbers; ids that follow time |
+//! | `limits`, `grants` | names of limits in numbers, and what deliveries hold of them |
+//! | `waiting` | acquires that wait in line |
+//! | `edit`, `keys`, `namespaces` | entities, stored limits, throttle keys and namespaces, as users change them |
+//! | `why` | what something waits for |
+//! | `check` | what the simulator looks at |
+//! | `stamp` | ids that follow time |
 
 mod admin;
 mod apply;
+#[cfg(feature = "check")]
+mod check;
 mod clean;
 mod consume;
+mod edit;
 mod enqueue;
 mod failure;
+mod grants;
 mod held;
 mod job;
-mod levels;
+mod keys;
 mod limits;
+mod namespaces;
 mod port;
 mod recover;
 mod redrive;
 mod report;
+mod restore;
 mod retention;
 mod settle;
 mod stamp;
 mod state;
 mod turn;
 mod unsure;
+mod waiting;
+mod why;
 
 pub use job::{Chores, Job, JobDone, JobOutcome};
 pub use port::{Port, Question, Ticket, Verdict};
-pub use recover::Report;
+pub use recover::{Opened, Report};
 pub use state::{Engine, Options};

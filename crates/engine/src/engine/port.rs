@@ -61,6 +61,13 @@ impl<D: Disk> Question<D> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Ticket(pub(crate) Receipt);
 
+impl Ticket {
+    /// The delivery that has failed.
+    pub fn receipt(&self) -> Receipt {
+        self.0
+    }
+}
+
 /// What a hook wants done with a failed message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {

@@ -4,10 +4,9 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 
-use tidegate_core::limit::Parts;
+use tidegate_core::Nanos;
 use tidegate_core::queue::{Arrival, LimitId, MessageId, Place, QueueId, Scheduler};
-use tidegate_core::{Limit, Nanos};
-use tidegate_limiter::Buckets;
+use tidegate_ledger::SpaceId;
 use tidegate_store::Error;
 use tidegate_store::catalog::{Catalog, CatalogState};
 use tidegate_store::disk::Disk;
@@ -16,12 +15,14 @@ use tidegate_store::journal::{
 };
 
 use super::held::Held;
-use super::limits::{Limits, scoped};
+use super::limits::Limits;
 use super::port::Port;
+use super::restore::{self, Restored};
 use super::stamp::Stamps;
 use super::state::{Engine, Options};
 use crate::definition::{Definition, Kept};
 use crate::directory::Directory;
+use crate::keeper::Keeper;
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -32,9 +33,14 @@ pub struct Report {
     pub queues: u64,
     /// What the journal says.
     pub journal: JournalReport,
+    /// What there is to be said of the ledger's files; nothing if all is well.
+    pub ledger: Vec<String>,
     /// The newest time that was written down.
     pub newest: Nanos,
 }
+
+/// An engine, who keeps its ledger, and what was found.
+pub type Opened<P> = (Engine<P>, Keeper<<P as Port>::Disk>, Report);
 
 /// A message as its records leave it.
 struct Found {
@@ -61,7 +67,8 @@ enum FoundCharges {
 /// Messages as their records are read, oldest first.
 struct Replay<'a> {
     found: HashMap<MessageId, Found>,
-    namespaces: HashMap<QueueId, String>,
+    /// The namespace of each queue.
+    spaces: HashMap<QueueId, SpaceId>,
     limits: &'a mut Limits,
     newest_stamp: u64,
     newest_place: Option<Place>,
@@ -105,10 +112,11 @@ impl Replay<'_> {
     fn message(&mut self, record: &MessageRecord<'_>, place: Place, space: &mut Space) {
         self.newest_stamp = self.newest_stamp.max(record.id.0).max(record.order);
         let charges = record.charges.iter();
-        let charges = match self.namespaces.get(&record.queue) {
-            Some(namespace) => {
-                let mut number = |key| self.limits.number(&scoped(namespace, key));
-                FoundCharges::Numbered(charges.map(|(key, amount)| (number(key), amount)).collect())
+        let charges = match self.spaces.get(&record.queue) {
+            Some(space) => {
+                // One that cannot be named any more limits nothing.
+                let mut numbered = |(name, amount)| Some((self.limits.number(*space, name).ok()?, amount));
+                FoundCharges::Numbered(charges.filter_map(&mut numbered).collect())
             }
             None => FoundCharges::Keyed(charges.map(|(key, amount)| (key.into(), amount)).collect()),
         };
@@ -140,34 +148,28 @@ impl Replay<'_> {
 
 impl<P: Port> Engine<P> {
     /// Opens what is on `disk`, and goes on from there.
-    pub fn open(
-        disk: P::Disk,
-        port: P,
-        buckets: Arc<Buckets>,
-        options: Options,
-        now: Nanos,
-    ) -> Result<(Engine<P>, Report), Error> {
+    pub fn open(disk: P::Disk, port: P, options: Options, now: Nanos) -> Result<Opened<P>, Error> {
         let catalog = Catalog::open(&disk)?;
         let runs = catalog.count_run()?;
         let state = catalog.load()?;
         let directory = Arc::new(Directory::default());
         restore_settings(&directory, &state);
-        restore_limits(&buckets, &state, now);
+        let salt = options.seed[0] ^ now.rotate_left(32);
+        let Restored { ledger, keeper, purged, newest: kept_at, lines } =
+            restore::ledger(&disk, &catalog, &directory, &options, salt, now)?;
         let definitions = definitions(&disk, &state)?;
 
-        let mut limits = Limits::new(buckets);
-        let namespaces = definitions.iter().map(|queue| (queue.id, queue.kept.namespace.clone())).collect();
+        let mut limits = Limits::new(ledger);
+        let space = |queue: &Definition| Some((queue.id, limits.ledger().space(&queue.kept.namespace).ok()?));
+        let spaces = definitions.iter().filter_map(space).collect();
         let mut replay = Replay {
             found: HashMap::new(),
-            namespaces,
+            spaces,
             limits: &mut limits,
             newest_stamp: 0,
             newest_place: None,
         };
-        let journal_options = JournalOptions {
-            segment_bytes: options.segment_bytes,
-            salt: options.seed[0] ^ now.rotate_left(32),
-        };
+        let journal_options = JournalOptions { segment_bytes: options.segment_bytes, salt };
         let (journal, journal_report) =
             Journal::open(disk, journal_options, |Replayed { record, place, space }| {
                 replay.read(record, place, space);
@@ -197,6 +199,10 @@ impl<P: Port> Engine<P> {
             gone: Vec::new(),
             open: HashMap::new(),
             next_open: 0,
+            waiting: HashMap::new(),
+            waiting_until: BTreeSet::new(),
+            wait_queues: HashMap::new(),
+            purged,
             limbo: HashMap::new(),
             walks: VecDeque::new(),
             held,
@@ -206,13 +212,10 @@ impl<P: Port> Engine<P> {
             unsynced: None,
             fresh: Vec::new(),
             travelling: Vec::new(),
-            closed: Vec::new(),
             departed_at: now,
             unsynced_since: None,
             unsure: Vec::new(),
             unsure_at: 0,
-            levels_at: now,
-            levels_failed: 0,
             retention_at: 0,
             busy: true,
             stopping: false,
@@ -220,6 +223,7 @@ impl<P: Port> Engine<P> {
             charges: Vec::new(),
             delivered: Vec::new(),
             expired: Vec::new(),
+            freed: Vec::new(),
             options,
             journal,
         };
@@ -228,7 +232,9 @@ impl<P: Port> Engine<P> {
         definitions.into_iter().for_each(|definition| engine.install(Arc::new(definition)));
         let messages = engine.restore(found, now);
         let newest = (newest_stamp >> 16) * crate::settings::NANOS_PER_MS;
-        Ok((engine, Report { messages, queues, journal: journal_report, newest }))
+        let newest = newest.max(kept_at);
+        let report = Report { messages, queues, journal: journal_report, ledger: lines, newest };
+        Ok((engine, keeper, report))
     }
 
     /// Puts messages in line, in their order.
@@ -245,16 +251,20 @@ impl<P: Port> Engine<P> {
             let charges = match found.charges {
                 FoundCharges::Numbered(charges) => charges,
                 FoundCharges::Keyed(charges) => {
-                    let namespace = &queue.definition.kept.namespace;
-                    let mut number = |key: &[u8]| self.limits.number(&scoped(namespace, key));
-                    charges.iter().map(|(key, amount)| (number(key), *amount)).collect()
+                    let space = self.limits.ledger().space(&queue.definition.kept.namespace);
+                    let number = |(name, amount): &(Box<[u8]>, u64)| {
+                        let space = space.as_ref().ok()?;
+                        Some((self.limits.number(*space, name).ok()?, *amount))
+                    };
+                    charges.iter().filter_map(number).collect()
                 }
             };
+            let weight = found.weight.or_else(|| self.plan_weight(found.queue, &found.flow));
             let arrival = Arrival {
                 id,
                 place: found.place,
                 flow: &found.flow,
-                weight: found.weight,
+                weight,
                 cost: found.cost,
                 charges: &charges,
                 due: found.due.filter(|due| *due > now),
@@ -262,7 +272,10 @@ impl<P: Port> Engine<P> {
                 delivery: found.delivery,
             };
             match found.lease {
-                Some(deadline) => self.scheduler.restore_leased(found.queue, &arrival, deadline),
+                Some(deadline) => {
+                    self.limits.hold_again(id, &charges, now);
+                    self.scheduler.restore_leased(found.queue, &arrival, deadline)
+                }
                 None => self.scheduler.enqueue(found.queue, &arrival, now),
             };
         }
@@ -291,18 +304,5 @@ fn definitions(disk: &impl Disk, state: &CatalogState) -> Result<Vec<Definition>
 fn restore_settings(directory: &Directory, state: &CatalogState) {
     for (namespace, key, value) in &state.config {
         directory.set(namespace, key, Some(&String::from_utf8_lossy(value)));
-    }
-}
-
-fn restore_limits(buckets: &Buckets, state: &CatalogState, now: Nanos) {
-    let levels: HashMap<&[u8], &[u8]> =
-        state.levels.iter().map(|(name, level)| (&name[..], &level[..])).collect();
-    for (name, rate) in &state.limits {
-        let parts = Parts { burst: rate.burst, count: rate.count, period_ns: rate.period_ns.into() };
-        let Ok(limit) = Limit::new(parts) else { continue };
-        buckets.restore(name, limit, levels.get(&name[..]).copied(), now);
-    }
-    for (name, until) in &state.closed {
-        buckets.close_until(name, *until, now);
     }
 }

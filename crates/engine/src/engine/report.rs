@@ -50,9 +50,7 @@ impl<P: Port> Engine<P> {
 
     pub(super) fn flows(&self, definition: &Definition, limit: usize, now: Nanos) -> Vec<FlowReport> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        // The namespace, and the byte that ends it.
-        let prefix = definition.kept.namespace.len() + 1;
-        let key = |limit| text(self.limits.name(limit).get(prefix..).unwrap_or_default());
+        let key = |limit| self.limit_text(limit);
         let flows = self.scheduler.flow_stats(definition.id, limit, now);
         let report = |flow: tidegate_core::queue::FlowStats| FlowReport {
             fairness_key: text(&flow.key),

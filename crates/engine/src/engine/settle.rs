@@ -6,9 +6,10 @@ use tidegate_store::journal::Record;
 
 use super::apply::Applied;
 use super::failure::Cause;
+use super::grants::Spent;
 use super::port::Port;
 use super::state::{Engine, Slot};
-use crate::op::Nack;
+use crate::op::{Cost, Nack};
 use crate::outcome::Refused;
 use crate::settings::NANOS_PER_MS;
 
@@ -32,11 +33,12 @@ impl<P: Port> Engine<P> {
         Ok(leased)
     }
 
-    pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt) -> Applied<P> {
+    pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt, cost: &Cost, now: Nanos) -> Applied<P> {
         let leased = match self.lease_to_change(queue, receipt) {
             Ok(leased) => leased,
             Err(refused) => return Applied::refused(refused),
         };
+        self.end_grant(receipt.id, Spent::Really(cost), now);
         if self.scheduler.ack(receipt).is_ok() {
             self.append(&Record::Gone { id: receipt.id });
             self.journal.dead(leased.place);
@@ -59,14 +61,16 @@ impl<P: Port> Engine<P> {
             Ok(leased) => leased,
             Err(refused) => return Applied::refused(refused),
         };
-        if let (Some(close), Some(definition)) = (&nack.close, self.queue(queue).cloned()) {
-            self.close_key(&definition.kept.namespace, close, now);
+        if let (Some(close), Some(definition)) = (&nack.close, self.queue(queue).cloned())
+            && let Err(refused) = self.close_key(&definition.kept.namespace, close, now)
+        {
+            return Applied::refused(refused);
         }
         if let Some(totals) = self.totals(queue) {
             totals.nacked += 1;
         }
         let error = nack.error.unwrap_or_default();
-        let cause = Cause { error, delay_ms: nack.delay_ms, slot: Some(slot) };
+        let cause = Cause { error, delay_ms: nack.delay_ms, slot: Some(slot), cost: nack.cost };
         match self.fail(receipt, leased, cause, now) {
             true => Applied::done(self.need_in(queue)),
             false => Applied::Later,
@@ -95,6 +99,7 @@ impl<P: Port> Engine<P> {
             Ok(leased) => leased,
             Err(refused) => return Applied::refused(refused),
         };
+        self.end_grant(receipt.id, Spent::Nothing, now);
         self.requeue(receipt, leased.queue, leased.attempts, None, now);
         Applied::done(self.need_in(queue))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, Delivered, LimitId, MessageId, QueueId, Receipt, Scheduler};
-use tidegate_limiter::Buckets;
+use tidegate_ledger::{BucketName, Ledger, SpaceId};
 use tidegate_store::catalog::{Catalog, Change};
 use tidegate_store::journal::{Batch, Journal, Usage};
 
@@ -17,8 +17,10 @@ use super::limits::Limits;
 use super::port::Port;
 use super::redrive::Walk;
 use super::stamp::Stamps;
+use super::waiting::{WaitQueue, Waiting};
 use crate::definition::Definition;
 use crate::directory::Directory;
+use crate::keeper::{KeeperOptions, Purged};
 use crate::outcome::{Outcome, Totals};
 
 /// How an engine runs.
@@ -30,11 +32,21 @@ pub struct Options {
     pub segment_bytes: u32,
     /// For the chance in backoffs, and against those who would choose fairness keys that collide.
     pub seed: [u64; 2],
+    /// Limits of those whom nothing stored is about, and how leases are by default.
+    pub ledger: tidegate_ledger::Options,
+    /// How the ledger is kept on disk.
+    pub keeper: KeeperOptions,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { flush_interval_ms: 200, segment_bytes: 64 << 20, seed: [0, 0] }
+        Options {
+            flush_interval_ms: 200,
+            segment_bytes: 64 << 20,
+            seed: [0, 0],
+            ledger: tidegate_ledger::Options::default(),
+            keeper: KeeperOptions::default(),
+        }
     }
 }
 
@@ -73,6 +85,13 @@ pub struct Engine<P: Port> {
     /// Submissions that are not answered whole.
     pub(super) open: HashMap<u64, Open<P>>,
     pub(super) next_open: u64,
+    /// Acquires that wait, and until when.
+    pub(super) waiting: HashMap<MessageId, Waiting>,
+    pub(super) waiting_until: BTreeSet<(Nanos, MessageId)>,
+    /// The queue that they wait in, for each namespace.
+    pub(super) wait_queues: HashMap<SpaceId, WaitQueue>,
+    /// Namespaces whose history the keeper has to drop.
+    pub(super) purged: Purged,
     /// Failed messages that a hook is asked about.
     pub(super) limbo: HashMap<MessageId, Limbo>,
     /// Long walks over a queue, a part in every turn.
@@ -88,8 +107,6 @@ pub struct Engine<P: Port> {
     pub(super) fresh: Vec<MessageId>,
     /// Messages that came in with the job under way.
     pub(super) travelling: Vec<MessageId>,
-    /// Keys that were closed since the last job left, and what the last one could not write.
-    pub(super) closed: Vec<Change>,
     /// When the last job left.
     pub(super) departed_at: Nanos,
     /// A batch that is written and not synced.
@@ -99,9 +116,6 @@ pub struct Engine<P: Port> {
     /// Changes of the catalog that failed and may be on disk all the same, and when they are seen to.
     pub(super) unsure: Vec<Change>,
     pub(super) unsure_at: Nanos,
-    pub(super) levels_at: Nanos,
-    /// How often they could not be written since they last were.
-    pub(super) levels_failed: u32,
     pub(super) retention_at: Nanos,
     /// The last turn ended before its work did.
     pub(super) busy: bool,
@@ -113,6 +127,7 @@ pub struct Engine<P: Port> {
     pub(super) charges: Vec<(LimitId, u64)>,
     pub(super) delivered: Vec<Delivered>,
     pub(super) expired: Vec<Receipt>,
+    pub(super) freed: Vec<BucketName>,
 }
 
 /// A submission that waits for some of its outcomes.
@@ -132,8 +147,8 @@ pub(super) struct Slot {
 
 impl<P: Port> Engine<P> {
     /// The limits that the engine draws on.
-    pub fn limits(&self) -> &Arc<Buckets> {
-        self.limits.buckets()
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        self.limits.ledger()
     }
 
     /// What everybody may see.
@@ -144,12 +159,6 @@ impl<P: Port> Engine<P> {
     /// Why the process has to end, if it has to: a sync has failed, and only a restart tells what is on disk.
     pub fn doomed(&self) -> Option<&str> {
         self.doomed.as_deref()
-    }
-
-    /// Walks all of the scheduler and asserts what must hold.
-    #[cfg(feature = "check")]
-    pub fn check(&self) {
-        self.scheduler.check();
     }
 
     /// What the journal takes of the disk.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tidegate_core::Nanos;
 use tidegate_store::journal::Record;
 
+use super::grants::Spent;
 use super::held::Output;
 use super::job::{Failed, Job, JobDone};
 use super::port::Port;
@@ -19,17 +20,16 @@ const MOST_PER_TURN: usize = 1024;
 /// Bytes that are written although nobody waits for them.
 const MANY_BYTES: usize = 1 << 20;
 
-/// How often what nobody waits for is tried before the engine stops without it.
-const MOST_TRIES: u32 = 3;
-
 /// How long a write that failed waits for its next try.
 const RETRY_NS: u64 = 1_000 * NANOS_PER_MS;
 
 impl<P: Port> Engine<P> {
     /// Does what there is to do. A job that comes back has to be run, and brought back by [`Engine::committed`].
     pub fn turn(&mut self, now: Nanos) -> Option<Job<P::Disk>> {
-        self.end_unheard();
+        self.end_unheard(now);
+        self.hear_freed();
         self.busy = self.fire(now) | self.deliver(now);
+        self.end_waiting(now);
         self.hand_out(now);
         self.drop_gone(now);
         self.walk(now);
@@ -56,7 +56,9 @@ impl<P: Port> Engine<P> {
         let mut delivered = std::mem::take(&mut self.delivered);
         let more = self.scheduler.deliver(&mut self.limits, now, MOST_PER_TURN, &mut delivered);
         for delivery in delivered.drain(..) {
-            self.delivered(delivery);
+            if !self.granted(delivery.receipt, now) {
+                self.delivered(delivery);
+            }
         }
         self.delivered = delivered;
         more
@@ -87,8 +89,7 @@ impl<P: Port> Engine<P> {
         }
         let (waiting, wants_sync) = self.held.wanted();
         let flush = now >= self.flush_due();
-        let changes = self.changed_levels(now);
-        if !waiting && !flush && self.journal.pending_bytes() < MANY_BYTES && changes.is_empty() {
+        if !waiting && !flush && self.journal.pending_bytes() < MANY_BYTES {
             return None;
         }
         let fresh = self.journal.take_batch().map(Arc::new);
@@ -103,13 +104,13 @@ impl<P: Port> Engine<P> {
         if sync {
             self.unsynced_since = None;
         }
-        if batch.is_none() && changes.is_empty() && !waiting {
+        if batch.is_none() && !waiting {
             return None;
         }
         self.held.depart();
         self.travelling.append(&mut self.fresh);
         self.under_way = true;
-        Some(Job { batch, written, sync, catalog: self.catalog.clone(), changes })
+        Some(Job { batch, written, sync })
     }
 
     /// What was appended by now has to be on disk an interval later.
@@ -142,9 +143,6 @@ impl<P: Port> Engine<P> {
                     tracing::info!("the journal can be written again");
                 }
                 self.travelling.clear();
-                // Newer ones come after them.
-                self.levels_failed = if done.job.changes.is_empty() { 0 } else { self.levels_failed + 1 };
-                self.closed.splice(0..0, done.job.changes);
                 if !done.job.sync && done.job.batch.is_some() {
                     self.unsynced_since.get_or_insert(now);
                     self.unsynced = done.job.batch;
@@ -169,6 +167,7 @@ impl<P: Port> Engine<P> {
         }
         let came_in: Vec<_> = self.travelling.drain(..).chain(self.fresh.drain(..)).collect();
         for id in came_in {
+            self.end_grant(id, Spent::Nothing, now);
             if let Some(gone) = self.scheduler.remove(id) {
                 self.append(&Record::Gone { id });
                 self.journal.dead(gone.place);
@@ -207,6 +206,7 @@ impl<P: Port> Engine<P> {
     /// Takes back a delivery that nobody has seen.
     fn undeliver(&mut self, delivery: &Delivery<P::Disk>, now: Nanos) {
         if let Ok(leased) = self.scheduler.lease(delivery.receipt) {
+            self.end_grant(delivery.receipt.id, Spent::Nothing, now);
             self.requeue(delivery.receipt, leased.queue, leased.attempts, None, now);
         }
     }
@@ -221,16 +221,14 @@ impl<P: Port> Engine<P> {
         consider(self.scheduler.next_due());
         consider(self.polls.first().map(|(deadline, _)| *deadline));
         consider(self.retention_due());
+        consider(self.waiting_due());
         consider(self.unsure_due());
         match &self.failed {
             _ if self.under_way => {}
             // Nothing else leaves before that.
             Some((_, again_at)) => consider(Some(*again_at)),
             None if self.held.wanted().0 => return Some(0),
-            None => {
-                consider(Some(self.flush_due()));
-                consider(self.levels_due());
-            }
+            None => consider(Some(self.flush_due())),
         }
         (due < Nanos::MAX).then_some(due)
     }
@@ -239,14 +237,14 @@ impl<P: Port> Engine<P> {
     pub fn stop(&mut self, now: Nanos) {
         self.hand_out(now);
         self.end_polls();
+        self.end_all_waiting(now);
         self.stopping = true;
     }
 
     /// Whether something that was applied is not on disk, or an answer waits.
     pub fn has_unwritten(&self) -> bool {
         // A disk that takes nothing is not waited for.
-        let levels = self.levels_due().is_some() && self.levels_failed < MOST_TRIES;
-        let unwritten = self.journal.pending_bytes() > 0 || self.unsynced.is_some() || levels;
+        let unwritten = self.journal.pending_bytes() > 0 || self.unsynced.is_some();
         self.under_way || self.failed.is_none() && (unwritten || !self.held.is_empty())
     }
 }

@@ -6,11 +6,12 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::QueueId;
-use tidegate_store::catalog::Change;
+use tidegate_store::catalog::{Change, Table};
 
-use super::admin::{put, stored};
+use super::admin::put;
 use super::port::Port;
 use super::state::Engine;
+use super::{edit, namespaces};
 use crate::outcome::Refused;
 use crate::settings::NANOS_PER_MS;
 
@@ -36,7 +37,7 @@ impl<P: Port> Engine<P> {
             return;
         }
         let failed = std::mem::take(&mut self.unsure);
-        let changes: Vec<Change> = failed.iter().flat_map(|change| self.as_it_is(change, now)).collect();
+        let changes: Vec<Change> = failed.iter().flat_map(|change| self.as_it_is(change)).collect();
         if self.commit(&changes).is_err() {
             self.unsure = failed;
             self.unsure_at = now.saturating_add(RETRY_NS);
@@ -54,13 +55,12 @@ impl<P: Port> Engine<P> {
     }
 
     /// What the engine has of that which a change was about.
-    fn as_it_is(&self, change: &Change, now: Nanos) -> Vec<Change> {
+    fn as_it_is(&self, change: &Change) -> Vec<Change> {
         match change {
             Change::PutQueue { id, .. } | Change::RemoveQueue { id } => vec![match self.queue(*id) {
                 Some(definition) => put(definition),
                 None => Change::RemoveQueue { id: *id },
             }],
-            Change::SetRate { name, .. } | Change::RemoveLimit { name } => self.limit_as_it_is(name, now),
             Change::SetConfig { namespace, key, .. } | Change::RemoveConfig { namespace, key } => {
                 let (namespace, key) = (namespace.clone(), key.clone());
                 vec![match self.directory.setting(&namespace, &key) {
@@ -68,20 +68,43 @@ impl<P: Port> Engine<P> {
                     None => Change::RemoveConfig { namespace, key },
                 }]
             }
-            Change::Close { .. } | Change::PutLevel { .. } => vec![change.clone()],
+            Change::PutRow { table, namespace, key, .. } | Change::RemoveRow { table, namespace, key } => {
+                let (table, namespace, key) = (*table, namespace.clone(), key.clone());
+                vec![match self.row_as_it_is(table, &namespace, &key) {
+                    Some(value) => Change::PutRow { table, namespace, key, value },
+                    None => Change::RemoveRow { table, namespace, key },
+                }]
+            }
+            // Refused, so all that was there is there: its rows, and the word that it is deleted.
+            Change::ClearNamespace { namespace } => self.namespace_as_it_is(namespace),
         }
     }
 
-    fn limit_as_it_is(&self, name: &[u8], now: Nanos) -> Vec<Change> {
-        let buckets = self.limits.buckets();
-        let Some(limit) = buckets.limit(name) else {
-            return vec![Change::RemoveLimit { name: name.to_vec() }];
-        };
-        let rate = stored(&limit);
-        let until = buckets.get(name, now).and_then(|named| named.closed_until);
-        // Its level is written with the next flush.
-        buckets.refund(name, 0, now);
-        let name = name.to_vec();
-        vec![Change::SetRate { name: name.clone(), rate }, Change::Close { name, until }]
+    fn row_as_it_is(&self, table: Table, namespace: &str, key: &[u8]) -> Option<Vec<u8>> {
+        let ledger = self.limits.ledger();
+        match table {
+            Table::Entities => edit::kept_entity(ledger, ledger.find_space(namespace)?, key),
+            Table::Scopes => edit::kept_scope(ledger, ledger.find_space(namespace)?, key),
+            Table::Namespaces => self.directory.deleted_at_ms(namespace).map(namespaces::deleted),
+            Table::Manifests => self.directory.manifest(namespace).map(|manifest| manifest.to_vec()),
+        }
+    }
+
+    fn namespace_as_it_is(&self, namespace: &str) -> Vec<Change> {
+        let ledger = self.limits.ledger();
+        let kept =
+            ledger.find_space(namespace).map(|space| edit::kept_all(ledger, space)).unwrap_or_default();
+        let mut rows: Vec<Change> = kept.iter().map(edit::row).collect();
+        for table in [Table::Namespaces, Table::Manifests] {
+            let (namespace, key) = (namespace.to_owned(), Vec::new());
+            let value = self.row_as_it_is(table, &namespace, &key);
+            rows.extend(value.map(|value| Change::PutRow { table, namespace, key, value }));
+        }
+        let settings = self.directory.settings(namespace, "");
+        rows.extend(settings.into_iter().map(|(key, value)| {
+            let (namespace, value) = (namespace.to_owned(), value.as_bytes().to_vec());
+            Change::SetConfig { namespace, key, value }
+        }));
+        rows
     }
 }

@@ -3,9 +3,10 @@
 use crate::harness::{Bench, MS, Out, SECOND, at_once, payloads};
 use serde_json::json;
 use tidegate_core::Limit;
+use tidegate_core::limit::Parts;
 use tidegate_core::queue::Receipt;
 use tidegate_engine::engine::Verdict;
-use tidegate_engine::{Close, Nack, Op, Refused, Task};
+use tidegate_engine::{Close, Enqueue, Nack, Op, Refused, Task};
 use tidegate_store::disk::simulated::{Fault, SimDisk};
 
 fn crash(disk: &SimDisk) {
@@ -70,7 +71,8 @@ fn the_longest_closing_of_a_key_outlives_a_restart() {
     }
     bench.pass(SECOND);
     let bench = bench.restart(crash);
-    let closed = bench.engine.limits().get(b"default\0p", bench.now).and_then(|named| named.closed_until);
+    let key = bench.engine.ledger().key(bench.space(), b"p", bench.now);
+    let closed = key.and_then(|key| key.closed_until);
     assert!(closed.is_some_and(|until| until > bench.now + 50 * SECOND));
 }
 
@@ -82,7 +84,7 @@ fn a_closing_that_could_not_be_written_is_written_later() {
     bench.disk.inject(0, Fault::Error(std::io::ErrorKind::Other));
     bench.pass(SECOND);
     let bench = bench.restart(crash);
-    assert!(bench.engine.limits().get(b"default\0p", bench.now).is_some());
+    assert!(bench.engine.ledger().key(bench.space(), b"p", bench.now).is_some());
 }
 
 #[test]
@@ -108,12 +110,12 @@ fn an_interval_is_one_interval_whatever_else_is_written() {
         bench.create("q", json!({"durability": "interval"}));
         bench.admin(Task::SetLimit { key: "p".into(), limit: Limit::per_second(10).unwrap() });
         bench.pass(SECOND);
-        bench.engine.limits().take_all(&[("default\0p", 1)], bench.now).unwrap();
+        assert!(bench.take_key("p", 1));
         bench.pass(50 * MS);
         bench.enqueue("q", "x");
         // The levels are due before that, and are written without a sync of the journal.
         for _ in 0..4 {
-            bench.engine.limits().take_all(&[("default\0p", 1)], bench.now).unwrap();
+            assert!(bench.take_key("p", 1));
             bench.pass(51 * MS);
         }
         let mut bench = bench.restart(crash);
@@ -196,5 +198,24 @@ fn a_redriven_message_outlives_the_dead_letter_queue_that_it_was_in() {
     }
     let mut bench = bench.restart(crash);
     bench.pass(60 * SECOND);
+    assert_eq!(payloads(&bench.receive("q", 1)), ["x"]);
+}
+
+#[test]
+fn a_message_that_asks_more_than_a_burst_goes_once_the_limit_is_raised() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    let limit = |burst| Limit::new(Parts { burst, count: 1, period_ns: 1_000_000_000 }).unwrap();
+    bench.admin(Task::SetLimit { key: "p".into(), limit: limit(10) });
+    for (payload, flow, amount) in [("x", "a", 5), ("y", "b", 1)] {
+        let charges = vec![("p".into(), amount)];
+        let message = Enqueue { charges, flow: flow.into(), ..bench.message("q", payload) };
+        bench.put(message);
+    }
+    bench.admin(Task::SetLimit { key: "p".into(), limit: limit(4) });
+    // Others take from it meanwhile.
+    assert_eq!(payloads(&bench.receive("q", 2)), ["y"]);
+    bench.admin(Task::SetLimit { key: "p".into(), limit: limit(10) });
+    bench.pass(10 * SECOND);
     assert_eq!(payloads(&bench.receive("q", 1)), ["x"]);
 }

@@ -11,9 +11,9 @@ use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, MessageId, Receipt};
 use tidegate_engine::engine::{Engine, Options, Port, Question, Report, Ticket, Verdict};
 use tidegate_engine::{
-    Admin, Delivery, Due, Enqueue, Op, Outcome, QueueReport, Receive, Refused, Submission, Task,
+    Admin, Cost, Delivery, Due, Enqueue, Keeper, Op, Outcome, QueueReport, Receive, Refused, Submission, Task,
 };
-use tidegate_limiter::Buckets;
+use tidegate_ledger::SpaceId;
 use tidegate_store::disk::simulated::SimDisk;
 use tidegate_store::journal::Headers;
 
@@ -59,6 +59,7 @@ impl Port for TestPort {
 
 pub struct Bench {
     pub engine: Engine<TestPort>,
+    pub keeper: Keeper<SimDisk>,
     pub disk: SimDisk,
     pub now: Nanos,
     pub said: Arc<Mutex<Said>>,
@@ -88,16 +89,15 @@ impl Bench {
     pub fn open(disk: SimDisk, now: Nanos) -> Bench {
         let said = Arc::new(Mutex::new(Said::default()));
         let options = Options { segment_bytes: 1 << 20, seed: [1, 2], ..Options::default() };
-        let (engine, report) =
-            Engine::open(disk.clone(), TestPort(said.clone()), Arc::new(Buckets::new()), options, now)
-                .unwrap();
-        Bench { engine, disk, now, said, report, next_reply: Cell::new(0) }
+        let (engine, keeper, report) =
+            Engine::open(disk.clone(), TestPort(said.clone()), options, now).unwrap();
+        Bench { engine, keeper, disk, now, said, report, next_reply: Cell::new(0) }
     }
 
     /// Ends this run, as a process that is killed does, and starts the next.
     pub fn restart(self, crash: impl FnOnce(&SimDisk)) -> Bench {
-        let Bench { engine, disk, now, .. } = self;
-        drop(engine);
+        let Bench { engine, keeper, disk, now, .. } = self;
+        drop((engine, keeper));
         crash(&disk);
         Bench::open(disk, now)
     }
@@ -122,12 +122,24 @@ impl Bench {
     /// Lets time pass, firing what is due on the way, and a tick more: timers are that late.
     pub fn pass(&mut self, span: Nanos) {
         let end = self.now + span + 2_000;
-        while let Some(due) = self.engine.next_due().filter(|due| *due <= end) {
+        loop {
+            let due = self.engine.next_due().unwrap_or(Nanos::MAX).min(self.keeper.next_due());
+            if due > end {
+                break;
+            }
             self.now = self.now.max(due);
+            self.keep();
             self.settle();
         }
         self.now = end;
         self.settle();
+    }
+
+    /// What the thread of the keeper does.
+    fn keep(&mut self) {
+        if self.keeper.next_due() <= self.now {
+            self.keeper.tick(self.now).unwrap();
+        }
     }
 
     pub fn submit(&mut self, ops: Vec<Op<Sender<Delivery<SimDisk>>>>) -> u64 {
@@ -213,8 +225,22 @@ impl Bench {
     }
 
     pub fn ack(&mut self, queue: &str, receipt: Receipt) -> Result<(), Refused> {
+        self.ack_with(queue, receipt, Cost::new())
+    }
+
+    pub fn ack_with(&mut self, queue: &str, receipt: Receipt, cost: Cost) -> Result<(), Refused> {
         let queue = self.queue_id(queue);
-        done(self.ask(Op::Ack { queue, receipt }))
+        done(self.ask(Op::Ack { queue, receipt, cost }))
+    }
+
+    /// Takes from a throttle key as the Ask door does. False if it is short.
+    pub fn take_key(&self, key: &str, n: u64) -> bool {
+        let decision = self.engine.ledger().decide_key(self.space(), key.as_bytes(), n, self.now);
+        decision.is_none_or(|decision| decision.allowed)
+    }
+
+    pub fn space(&self) -> SpaceId {
+        self.engine.ledger().space("default").unwrap()
     }
 
     pub fn nack(

@@ -63,10 +63,11 @@ fn limits_settings_and_pauses_survive_and_levels_too() {
     bench.admin(Task::SetLimit { key: "p".into(), limit });
     bench.admin(Task::SetSetting { key: "k".to_owned(), value: Some("v".to_owned()) });
     bench.admin(Task::Pause { name: "q".to_owned() });
-    bench.engine.limits().take_all(&[("default\0p", 7)], bench.now).unwrap();
+    assert!(bench.take_key("p", 7));
     bench.pass(300 * MS);
     let mut bench = bench.restart(crash);
-    assert_eq!(bench.engine.limits().tokens(b"default\0p", bench.now), Some(3));
+    let key = bench.engine.ledger().key(bench.space(), b"p", bench.now).unwrap();
+    assert_eq!(key.tokens, 3);
     assert_eq!(bench.engine.directory().setting("default", "k").as_deref(), Some("v"));
     assert!(bench.inspect("q").stats.paused);
     assert_eq!(bench.inspect("q").settings.backoff.initial_ms, 0);

@@ -37,7 +37,7 @@ impl Entry {
             None => Ready::Now,
         };
         match ready {
-            Ready::Never => Ready::Never,
+            Ready::Pending | Ready::Never => ready,
             Ready::Now if self.closed_until > now => Ready::At(self.closed_until),
             Ready::Now => Ready::Now,
             Ready::At(at) => Ready::At(at.max(self.closed_until)),
@@ -69,7 +69,8 @@ impl Entry {
             retry_after: match ready {
                 Ready::Now => Wait::Now,
                 Ready::At(at) => Wait::Ns(at.saturating_sub(now).max(1)),
-                Ready::Never => Wait::Never,
+                // A bucket of tokens is never pending.
+                Ready::Pending | Ready::Never => Wait::Never,
             },
         }
     }

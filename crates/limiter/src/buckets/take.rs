@@ -68,7 +68,7 @@ impl Buckets {
         let mut worst: Option<Short> = None;
         for group in groups() {
             let ready = ask(group, &mut guards, now);
-            if ready != Ready::Now && worst.is_none_or(|worst| later(ready, worst.ready)) {
+            if ready != Ready::Now && worst.is_none_or(|worst| ready > worst.ready) {
                 worst = Some(Short { charge: group[0].index, ready });
             }
         }
@@ -101,14 +101,4 @@ fn ask(group: &[Charge<'_>], guards: &mut Guards<'_>, now: Nanos) -> Ready {
 
 fn total(group: &[Charge<'_>]) -> u64 {
     group.iter().fold(0, |sum, charge| sum.saturating_add(charge.amount))
-}
-
-fn later(a: Ready, b: Ready) -> bool {
-    match (a, b) {
-        (_, Ready::Never) => false,
-        (Ready::Never, _) => true,
-        (Ready::At(a), Ready::At(b)) => a > b,
-        (_, Ready::Now) => true,
-        (Ready::Now, _) => false,
-    }
 }

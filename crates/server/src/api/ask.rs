@@ -8,7 +8,7 @@ use tidegate_limiter::keys::random_secret;
 use tidegate_limiter::{Clock, Keys, KeysOptions, WhenFull};
 
 use super::batch::Batch;
-use super::metrics::{self, Metrics, QueuePage, Transport};
+use super::metrics::{self, LedgerPage, Metrics, QueuePage, Transport};
 use super::namespace::{self, Namespace, NamespaceName};
 use super::queue::Queues;
 use super::refusal::Refusal;
@@ -61,10 +61,31 @@ impl Api {
         self.default_namespace
     }
 
-    /// A namespace by its name.
+    /// A namespace by its name. One that is deleted is refused.
     pub fn namespace(&self, name: &[u8]) -> Result<Namespace, Refusal> {
         namespace::check(name)?;
+        if let (Some(queues), Ok(name)) = (self.queues.get(), std::str::from_utf8(name)) {
+            queues.admit(name)?;
+        }
         Ok(Namespace::new(self.keys.namespace(name)))
+    }
+
+    /// The same by its name, which entities, queues, limits and settings are kept under.
+    pub fn namespace_name(&self, name: &[u8]) -> Result<NamespaceName, Refusal> {
+        let name = NamespaceName::new(name)?;
+        self.admit(&name)?;
+        Ok(name)
+    }
+
+    /// Refuses whoever works in a namespace that is deleted.
+    #[inline]
+    pub fn admit(&self, namespace: &NamespaceName) -> Result<(), Refusal> {
+        self.queues.get().map_or(Ok(()), |queues| queues.admit(namespace.as_str()))
+    }
+
+    /// Forgets every inline key of a namespace.
+    pub(super) fn forget_keys(&self, namespace: &NamespaceName) {
+        self.keys.clear(self.keys.namespace(namespace.as_str().as_bytes()), self.clock.now());
     }
 
     /// The name of the namespace of a request that names none.
@@ -124,7 +145,13 @@ impl Api {
             hooks: queues.hooks().metrics(),
             queues: queues.reports().await,
         };
-        metrics::render(&self.metrics, self.keys.stats(), Some(&page))
+        let ledger = queues.ledger();
+        let held = LedgerPage {
+            stats: ledger.stats(),
+            available: ledger.is_available(),
+            unavailable: ledger.unavailable(),
+        };
+        metrics::render(&self.metrics, self.keys.stats(), Some((&page, &held)))
     }
 
     /// The counters, for what is not a request: connections, flushes.

@@ -4,7 +4,8 @@ use tidegate_core::{Decision, Nanos, cell};
 use tidegate_limiter::KeyHash;
 
 use super::call::Call;
-use super::metrics::{Outcomes, Transport};
+use super::ledger::Tried;
+use super::metrics::{Acquires, Outcomes, Transport};
 use super::namespace::Namespace;
 use super::refusal::Refusal;
 use super::{Api, metrics};
@@ -15,6 +16,7 @@ pub struct Batch<'a> {
     transport: Transport,
     now: Nanos,
     outcomes: Outcomes,
+    acquires: Acquires,
     foreseen: Foreseen<'a>,
 }
 
@@ -43,6 +45,7 @@ impl<'a> Batch<'a> {
             transport,
             now: api.clock.now(),
             outcomes: Outcomes::default(),
+            acquires: Acquires::default(),
             foreseen: Foreseen::default(),
         }
     }
@@ -124,6 +127,35 @@ impl<'a> Batch<'a> {
         self.api.keys.clear(namespace.tag(), self.now)
     }
 
+    /// The moment at which this batch decides.
+    #[inline]
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Counts an acquire. One that stands in line is counted when it is answered.
+    #[inline]
+    pub(super) fn count_acquire(&mut self, tried: &Result<Tried, Refusal>) {
+        let counter = match tried {
+            Ok(Tried::Waits(_)) => return,
+            Ok(Tried::Decided(acquired)) => match self.acquires.count(acquired) {
+                true => &mut self.outcomes.allowed,
+                false => &mut self.outcomes.denied,
+            },
+            Err(_) => {
+                self.acquires.refused += 1;
+                &mut self.outcomes.refused
+            }
+        };
+        *counter += 1;
+    }
+
+    /// Counts an operation that is done, or refused.
+    #[inline]
+    pub(super) fn count_done(&mut self, done: &Result<(), Refusal>) {
+        self.count(done, |()| true);
+    }
+
     /// Counts a request that was refused before it could be asked.
     pub fn refuse(&mut self) {
         self.outcomes.refused += 1;
@@ -157,6 +189,9 @@ impl Drop for Batch<'_> {
         let elapsed_ns = self.api.clock.now().saturating_sub(self.now);
         let transport: &metrics::TransportMetrics = self.api.metrics.of(self.transport);
         transport.record(self.outcomes, elapsed_ns);
+        if let Ok(queues) = self.api.queues() {
+            queues.metrics().acquires(self.transport).add(&self.acquires);
+        }
     }
 }
 

@@ -19,7 +19,8 @@ Without --ack, --nack or --exec one message is taken and left in flight: settle 
 
 The command of --exec runs in a shell, with the payload on its stdin, and TIDEGATE_QUEUE, TIDEGATE_ID, \
 TIDEGATE_RECEIPT, TIDEGATE_KEY and TIDEGATE_ATTEMPTS in its environment. If it succeeds the message is acked, else \
-nacked. The lease is extended while it runs.
+nacked. The lease is extended while it runs. A message that charges entities can be settled at its real cost by \
+`tidegate ack --cost`.
 
 The exit code is 1 if no message came, or a command failed.
 

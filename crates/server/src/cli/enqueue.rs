@@ -12,7 +12,8 @@ use clap::ValueHint::FilePath;
 use serde_json::json;
 use tidegate_client::NewMessage;
 
-use self::pair::Pair;
+use self::pair::{Charge, Pair};
+use super::amounts::EntityAmount;
 use super::queue_door::QueueDoor;
 use super::{Failure, input, millis};
 
@@ -23,6 +24,7 @@ Examples:
   tidegate enqueue orders 'one more' --key tenant-7
   tidegate enqueue orders --file order.json --header kind=order --throttle provider:stripe
   tidegate enqueue reports 'for the night' --delay 8h --charge tokens=500
+  tidegate enqueue completions --file prompt.json --charge acme/gpt-4/tpm=500 --charge acme/gpt-4/rpm=1
   seq 1000 | tidegate enqueue orders --lines --key load-test > /dev/null
 ";
 
@@ -59,9 +61,10 @@ pub struct Args {
     /// A throttle key: deliver it only when the limit of that key has a token. May be repeated.
     #[arg(long = "throttle", value_name = "KEY")]
     throttle_keys: Vec<String>,
-    /// A throttle key and how many tokens of its limit it takes. May be repeated.
+    /// What it takes when it is delivered: of a throttle key, or of an entity's limit on a resource, as
+    /// ENTITY/RESOURCE/LIMIT=N. A key with two slashes in it has to be said by --throttle. May be repeated.
     #[arg(long = "charge", value_name = "KEY=N", value_parser = pair::charge)]
-    charges: Vec<Pair<u64>>,
+    charges: Vec<Charge>,
     /// A header. May be repeated.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair::header)]
     headers: Vec<Pair<String>>,
@@ -89,8 +92,12 @@ impl Args {
             message = message.at(UNIX_EPOCH + Duration::from_millis(at_ms));
         }
         message = self.throttle_keys.iter().fold(message, |message, key| message.throttle(key));
-        message =
-            self.charges.iter().fold(message, |message, Pair(key, amount)| message.charge(key, *amount));
+        message = self.charges.iter().fold(message, |message, charge| match charge {
+            Charge::Key(Pair(key, amount)) => message.charge(key, *amount),
+            Charge::Entity(EntityAmount { entity, resource, limit, amount }) => {
+                message.charge_entity(entity, resource, limit, *amount)
+            }
+        });
         self.headers.iter().fold(message, |message, Pair(name, value)| message.header(name, value))
     }
 
@@ -138,11 +145,13 @@ mod tests {
 
     #[test]
     fn flags_make_a_message() {
-        let words = "q p --key k --weight 2 --cost 3 --delay 1s --throttle a --throttle b --charge c=5 --header n=v=w";
+        let words = "q p --key k --weight 2 --cost 3 --delay 1s --throttle a --throttle b --charge c=5 \
+            --charge acme/gpt-4/tpm=500 --header n=v=w";
         let args = parse(words).unwrap();
         let payload = args.payload().unwrap();
         let expected = NewMessage::new("p").key("k").weight(2).cost(3).delay(Duration::from_secs(1));
-        let expected = expected.throttle("a").throttle("b").charge("c", 5).header("n", "v=w");
+        let expected = expected.throttle("a").throttle("b").charge("c", 5);
+        let expected = expected.charge_entity("acme", "gpt-4", "tpm", 500).header("n", "v=w");
         assert_eq!(format!("{:?}", args.message(&payload)), format!("{expected:?}"));
     }
 

@@ -20,6 +20,13 @@ pub enum Failure {
     Input(input::Error),
     /// A script could not be tried.
     Hooks(hooks::Error),
+    /// Something that cannot be undone was not confirmed.
+    Unconfirmed {
+        /// What it would do.
+        what: String,
+        /// How it is confirmed.
+        hint: String,
+    },
     /// Nothing can be written to stdout.
     Output(io::Error),
 }
@@ -29,7 +36,11 @@ impl Failure {
     /// failure while running.
     pub fn exit_code(&self) -> ExitCode {
         match self {
-            Failure::Config(_) | Failure::Ask(_) | Failure::Input(_) | Failure::Hooks(_) => ExitCode::from(2),
+            Failure::Config(_)
+            | Failure::Ask(_)
+            | Failure::Input(_)
+            | Failure::Hooks(_)
+            | Failure::Unconfirmed { .. } => ExitCode::from(2),
             Failure::Serve(_) | Failure::Output(_) => ExitCode::FAILURE,
         }
     }
@@ -43,6 +54,7 @@ impl fmt::Display for Failure {
             Failure::Ask(error) => error.fmt(f),
             Failure::Input(error) => error.fmt(f),
             Failure::Hooks(error) => error.fmt(f),
+            Failure::Unconfirmed { what, hint } => write!(f, "error: {what}\nhint: {hint}"),
             Failure::Output(error) => {
                 write!(f, "error: cannot write to stdout: {error}\nhint: check where the output goes to")
             }

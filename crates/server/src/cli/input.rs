@@ -1,4 +1,4 @@
-//! What subcommands read from files and stdin.
+//! What subcommands read from files and stdin, and what may go wrong with files.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-/// Why something could not be read.
+/// Why something could not be read or written.
 #[derive(Debug)]
 pub enum Error {
     /// A file, or `-` for stdin.
@@ -22,6 +22,20 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         error: serde_json::Error,
+    },
+    /// A file of limits that is none.
+    NotLimits {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// A file that cannot be written.
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
     },
     /// Neither a payload nor anything to read it from.
     NoPayload,
@@ -41,6 +55,17 @@ impl fmt::Display for Error {
                     f,
                     "error: {path} holds no settings: {error}\nhint: it is a JSON object, such as {example}"
                 )
+            }
+            Error::NotLimits { path, reason } => {
+                let path = path.display();
+                write!(
+                    f,
+                    "error: {path} holds no limits: {reason}\nhint: `tidegate limits export` shows how such a file looks"
+                )
+            }
+            Error::Unwritable { path, error } => {
+                let path = path.display();
+                write!(f, "error: cannot write {path}: {error}\nhint: check its name and who may write there")
             }
             Error::NoPayload => f.write_str(
                 "error: there is no payload\nhint: give it as an argument, by --file, or on stdin",

@@ -1,9 +1,9 @@
-//! How subcommands reach the Queue door of a running server.
+//! How subcommands reach the Queue door and the ledger of a running server.
 
 use std::time::Duration;
 
 use serde::Serialize;
-use tidegate_client::Client;
+use tidegate_client::{Client, Options};
 
 use super::ask_door::{self, AskDoor};
 use super::{Failure, stdout};
@@ -17,9 +17,12 @@ pub struct QueueDoor {
     /// Print JSON, with the names and numbers of the HTTP door.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
-    /// The namespace of queues, limits and settings [default: default].
+    /// The namespace of queues, entities, limits and settings [default: default].
     #[arg(long, value_name = "NAME", help_heading = "Server")]
     namespace: Option<String>,
+    /// Who does this, as the audit tells it [default: the name of the user].
+    #[arg(long, value_name = "NAME", help_heading = "Server")]
+    actor: Option<String>,
     #[command(flatten, next_help_heading = "Server")]
     door: AskDoor,
 }
@@ -31,6 +34,7 @@ impl QueueDoor {
         let runtime = runtime.map_err(|error| Failure::Ask(ask_door::Error::Runtime(error)))?;
         runtime.block_on(async {
             let options = self.door.options(self.namespace.as_deref()).request_timeout(ANSWER_TIMEOUT);
+            let options = self.actor().into_iter().fold(options, Options::name);
             let client = options.connect(&self.door.server).await.map_err(|error| self.failed(error))?;
             work(&client).await
         })
@@ -42,6 +46,13 @@ impl QueueDoor {
         call: impl AsyncFnOnce(&Client) -> Result<T, tidegate_client::Error>,
     ) -> Result<T, Failure> {
         self.run(async |client| call(client).await.map_err(|error| self.failed(error)))
+    }
+
+    /// Who does this. A user whose name the server could not take does it without one.
+    fn actor(&self) -> Option<String> {
+        let user =
+            || std::env::var("USER").ok().filter(|user| user.bytes().all(|byte| byte.is_ascii_graphic()));
+        self.actor.clone().or_else(user).filter(|actor| !actor.is_empty())
     }
 
     /// Prints an answer: as a document for programs, or in words for people.

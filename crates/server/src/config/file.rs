@@ -85,7 +85,7 @@ fn read_option(file: File<'_>, section: &str, (key, value): Entry<'_, '_>, draft
     let place = file.place(key.span());
     let name = key.get_ref().as_ref();
     match table::options().iter().find(|option| option.section == section && option.name == name) {
-        Some(option) => draft.set(option, input(file, value), Source::File(place)),
+        Some(option) => draft.set(option, input(file, value, &strings(value)), Source::File(place)),
         None => {
             let path = if section.is_empty() { name.to_owned() } else { format!("{section}.{name}") };
             let nearest = meant(section, name);
@@ -94,7 +94,16 @@ fn read_option(file: File<'_>, section: &str, (key, value): Entry<'_, '_>, draft
     }
 }
 
-fn input<'a>(file: File<'a>, value: &'a Spanned<DeValue<'_>>) -> Input<'a> {
+/// The strings of a list of nothing else.
+fn strings<'a>(value: &'a Spanned<DeValue<'_>>) -> Option<Vec<&'a str>> {
+    value.get_ref().as_array()?.iter().map(|item| item.get_ref().as_str()).collect()
+}
+
+fn input<'a>(
+    file: File<'a>,
+    value: &'a Spanned<DeValue<'_>>,
+    strings: &'a Option<Vec<&'a str>>,
+) -> Input<'a> {
     let other = Input::Other(file.text.get(value.span()).unwrap_or("a value of this kind"));
     match value.get_ref() {
         DeValue::String(text) => Input::String(text),
@@ -102,7 +111,7 @@ fn input<'a>(file: File<'a>, value: &'a Spanned<DeValue<'_>>) -> Input<'a> {
         DeValue::Integer(number) => {
             i64::from_str_radix(number.as_str(), number.radix()).map_or(other, Input::Integer)
         }
-        _ => other,
+        _ => strings.as_deref().map_or(other, Input::Strings),
     }
 }
 

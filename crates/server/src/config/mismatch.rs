@@ -24,6 +24,7 @@ fn shown(option: &OptionSpec, input: Input<'_>) -> String {
         Input::Word(text) | Input::String(text) => format!("{text:?}"),
         Input::Integer(number) => number.to_string(),
         Input::Boolean(value) => value.to_string(),
+        Input::Strings(texts) => format!("{texts:?}"),
         Input::Other(text) => text.to_owned(),
     }
 }

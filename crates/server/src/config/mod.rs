@@ -35,13 +35,15 @@ pub mod rules;
 mod secret;
 pub mod source;
 pub mod table;
+mod terms;
 pub mod value;
 
 pub use address::Address;
 pub use error::{Error, Problem};
 pub use load::{Loaded, Sources, load};
 pub use options::{
-    Config, Framed, Http, Keys, Limits, LogFormat, LogLevel, Metrics, Persistence, Queue, WhenFull,
+    Config, Framed, Http, Keys, Ledger, Limits, LogFormat, LogLevel, Metrics, Persistence, Queue, WhenFull,
 };
 pub use secret::Secret;
 pub use source::Source;
+pub use terms::Terms;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use super::choice::choices;
 use super::define::options;
-use super::{Address, Secret};
+use super::{Address, Secret, Terms};
 
 choices! {
     /// How much is logged.
@@ -33,6 +33,12 @@ const MOST_BYTES: u64 = 1 << 30;
 const MOST_MESSAGE_BYTES: u64 = 64 << 20;
 /// The longest time-out: a day.
 const MOST_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// The longest lease: a month.
+const MOST_LEASE_MS: u64 = 31 * MOST_MS;
+/// The longest retention: a hundred years.
+const MOST_DAYS: u64 = 36_525;
+const MOST_HOURS: u64 = MOST_DAYS * 24;
 
 options! {
     /// Everything the server can be told, with [`Default`] as what it does untold.
@@ -65,6 +71,8 @@ options! {
         persistence: Persistence = Persistence::default();
         /// Queues: what is kept in them, and what may be asked of them at once.
         queue: Queue = Queue::default();
+        /// Entities, their limits and leases. They are kept with the queues, so `queue.enabled` has to be true.
+        ledger: Ledger = Ledger::default();
         /// The limit for calls that bring none. Set all three or none of them.
         limits: Limits = Limits::default();
         /// What `GET /metrics` shows.
@@ -163,7 +171,8 @@ options! {
         max_batch: usize = 1_000, 1..=100_000;
         /// The most messages of one receive; who asks for more gets that many.
         max_receive: u32 = 1_000, 1..=100_000;
-        /// The longest that a receive waits for messages, in milliseconds; who asks for more waits that long.
+        /// The longest that a receive waits for messages, or an acquire in line, in milliseconds; who asks for more waits
+        /// that long.
         max_wait_ms: u64 = 60_000, 0..=MOST_MS;
         /// Threads that run the Lua hooks of queues.
         hook_threads: usize = 2, 1..=64;
@@ -173,6 +182,32 @@ options! {
         hook_instructions: u64 = 100_000, 1_000..=1_000_000_000;
         /// Memory that the hooks of one queue may use, in bytes.
         hook_memory_bytes: usize = 1_048_576, 65_536..=MOST_BYTES;
+    }
+}
+
+options! {
+    /// Entities, their limits and leases.
+    pub struct Ledger {
+        /// The limits of entities and resources that nothing else is set for, with a semicolon between them:
+        /// `rpm=60/minute; tpm=10000/minute,burst=20000; inflight=8`. A file may have a list of them instead. Empty
+        /// means none.
+        default_limits: Terms = Terms::default();
+        /// How long a lease lasts that neither its call nor the system level says anything of, in milliseconds.
+        lease_ttl_ms: u64 = 60_000, 1..=MOST_MS;
+        /// The longest that a lease may last, in milliseconds.
+        max_lease_ttl_ms: u64 = 86_400_000, 1..=MOST_LEASE_MS;
+        /// How often what was taken, used and changed is written, in milliseconds: the most that a crash can forget.
+        flush_interval_ms: u64 = 200, 1..=MOST_MS;
+        /// How long usage by the minute is kept, in hours; 0 means for ever.
+        minute_usage_hours: u64 = 48, 0..=MOST_HOURS;
+        /// How long usage by the hour is kept, in days; 0 means for ever.
+        hour_usage_days: u64 = 62, 0..=MOST_DAYS;
+        /// How long usage by the day is kept, in days; 0 means for ever.
+        day_usage_days: u64 = 800, 0..=MOST_DAYS;
+        /// How long usage by the month is kept, in days; 0 means for ever.
+        month_usage_days: u64 = 0, 0..=MOST_DAYS;
+        /// How long it is kept who changed what, in days; 0 means for ever.
+        audit_days: u64 = 400, 0..=MOST_DAYS;
     }
 }
 

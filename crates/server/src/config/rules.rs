@@ -5,7 +5,8 @@ use super::{Address, Config, Framed};
 
 /// Every rule that `config` breaks.
 pub fn check(config: &Config) -> Vec<Problem> {
-    let rules = [a_door_is_open, doors_are_apart, keys_fit_their_requests, default_limit_is_whole];
+    let rules =
+        [a_door_is_open, doors_are_apart, keys_fit_their_requests, default_limit_is_whole, leases_may_last];
     rules.iter().flat_map(|rule| rule(config)).collect()
 }
 
@@ -81,6 +82,17 @@ fn default_limit_is_whole(config: &Config) -> Vec<Problem> {
     vec![Problem::Rule {
         what: format!("a default limit needs all of its parts: {} missing", are(&unset)),
         hint: format!("set {}, or leave out {}", unset.join(" and "), set.join(" and ")),
+    }]
+}
+
+fn leases_may_last(config: &Config) -> Vec<Problem> {
+    let (untold, most) = (config.ledger.lease_ttl_ms, config.ledger.max_lease_ttl_ms);
+    if untold <= most {
+        return Vec::new();
+    }
+    vec![Problem::Rule {
+        what: format!("ledger.lease_ttl_ms is {untold}, longer than ledger.max_lease_ttl_ms = {most}"),
+        hint: "lower the first, or raise the second".to_owned(),
     }]
 }
 

@@ -19,7 +19,9 @@ pub enum Input<'a> {
     Integer(i64),
     /// `true` or `false` in a file.
     Boolean(bool),
-    /// Anything else a file can say (a float, a date, an array), as it says it: no option takes one.
+    /// A list of strings in a file.
+    Strings(&'a [&'a str]),
+    /// Anything else a file can say (a float, a date, another list), as it says it: no option takes one.
     Other(&'a str),
 }
 
@@ -50,6 +52,8 @@ pub enum Kind {
     Address,
     /// A directory.
     Directory,
+    /// Limits.
+    Terms,
     /// Text that is never shown.
     Secret,
 }
@@ -66,6 +70,10 @@ impl fmt::Display for Kind {
             Kind::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Kind::Address => f.write_str("an address as host:port, for example 127.0.0.1:8080"),
             Kind::Directory => f.write_str("the path of a directory"),
+            Kind::Terms => f.write_str(
+                "limits of different names, for example \"rpm=60/minute; inflight=8\", \
+                 or in a file [\"rpm=60/minute\", \"inflight=8\"]",
+            ),
             Kind::Secret => f.write_str("a token of visible ASCII characters, without spaces"),
         }
     }

@@ -33,6 +33,9 @@ pub struct Arrival {
     pub admission: Admission,
 }
 
+/// Threads of one loop that read history from disk, at most; they are there while somebody asks.
+const READERS: usize = 16;
+
 /// All loops.
 pub struct Loops {
     arrivals: Vec<mpsc::UnboundedSender<Arrival>>,
@@ -51,8 +54,11 @@ impl Loops {
         let (running, ended) = std::sync::mpsc::channel();
         let mut loops = Vec::new();
         for index in 0..count {
-            let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed())?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .max_blocking_threads(READERS)
+                .build()
+                .map_err(failed())?;
             let (arrivals, receiver) = mpsc::unbounded_channel();
             let (config, api, stop, running) = (config.clone(), api.clone(), stop.clone(), running.clone());
             let thread = std::thread::Builder::new().name(format!("loop-{index}")).spawn(move || {

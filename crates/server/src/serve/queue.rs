@@ -6,10 +6,12 @@ use std::time::Instant;
 
 use tidegate_core::Nanos;
 use tidegate_engine::engine::{Options, Report};
-use tidegate_engine::{Engine, Running};
-use tidegate_limiter::{Buckets, Clock};
+use tidegate_engine::keeper::KeeperOptions;
+use tidegate_engine::{Engine, Keeper, Running};
+use tidegate_limiter::Clock;
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
+use tidegate_store::history::Retention;
 
 use super::Error;
 use crate::api::Api;
@@ -23,6 +25,7 @@ const DIRECTORY: &str = "queue";
 /// An engine that was read from disk and does not run yet.
 pub struct Opened {
     engine: Engine<ServerPort>,
+    keeper: Keeper<RealDisk>,
     prelude: Prelude,
     report: Report,
 }
@@ -33,19 +36,47 @@ pub struct QueueEngine {
 }
 
 /// Reads what an earlier run left.
-pub fn open(config: &config::Queue, dir: &DataDir) -> Result<Opened, Error> {
+pub fn open(config: &Config, dir: &DataDir) -> Result<Opened, Error> {
     let started = Instant::now();
     let disk = RealDisk::open(dir, DIRECTORY)?;
-    let prelude = Prelude::new(Arc::new(Hooks::new(config)));
+    let prelude = Prelude::new(Arc::new(Hooks::new(&config.queue)));
+    let seed = seed();
     let options = Options {
-        flush_interval_ms: config.flush_interval_ms,
-        segment_bytes: config.segment_bytes,
-        seed: seed(),
+        flush_interval_ms: config.queue.flush_interval_ms,
+        segment_bytes: config.queue.segment_bytes,
+        seed,
+        ledger: ledger(&config.ledger, seed[0]),
+        keeper: KeeperOptions {
+            interval_ms: config.ledger.flush_interval_ms,
+            retention: retention(&config.ledger),
+        },
     };
     let now = Clock::new().now();
-    let (engine, report) = Engine::open(disk, prelude.port(), Arc::new(Buckets::new()), options, now)?;
+    let (engine, keeper, report) = Engine::open(disk, prelude.port(), options, now)?;
     tell(&report, started);
-    Ok(Opened { engine, prelude, report })
+    Ok(Opened { engine, keeper, prelude, report })
+}
+
+fn ledger(config: &config::Ledger, seed: u64) -> tidegate_ledger::Options {
+    tidegate_ledger::Options {
+        defaults: config.default_limits.0.clone(),
+        lease_ttl_ms: config.lease_ttl_ms,
+        max_lease_ttl_ms: config.max_lease_ttl_ms,
+        seed,
+        ..tidegate_ledger::Options::default()
+    }
+}
+
+fn retention(config: &config::Ledger) -> Retention {
+    const HOUR_MS: u64 = 60 * 60 * 1000;
+    let kept = |hours: u64| Some(hours * HOUR_MS).filter(|ms| *ms > 0);
+    Retention {
+        minute_ms: kept(config.minute_usage_hours),
+        hour_ms: kept(config.hour_usage_days * 24),
+        day_ms: kept(config.day_usage_days * 24),
+        month_ms: kept(config.month_usage_days * 24),
+        audit_ms: kept(config.audit_days * 24),
+    }
 }
 
 /// Two numbers that nobody can guess.
@@ -63,6 +94,9 @@ fn tell(report: &Report, started: Instant) {
             true => tracing::info!("{line}"),
             false => tracing::warn!("{line}"),
         }
+    }
+    for line in &report.ledger {
+        tracing::warn!("{line}");
     }
     let (queues, messages, bytes) = (report.queues, report.messages, report.journal.bytes);
     tracing::info!(
@@ -82,9 +116,10 @@ impl Opened {
 
     /// Starts the engine and opens the Queue door of `api`.
     pub fn start(self, config: &config::Queue, api: &Api) -> Result<QueueEngine, Error> {
-        let Opened { engine, prelude, .. } = self;
-        let view = View::of(&engine);
-        let running = Running::start(engine, api.clock().clone()).map_err(Error::system("start a thread"))?;
+        let Opened { engine, keeper, prelude, .. } = self;
+        let view = View::of(&engine, keeper.history());
+        let running =
+            Running::start(engine, keeper, api.clock().clone()).map_err(Error::system("start a thread"))?;
         let queues = Queues::new(prelude, view, running.handle(), api.clock().clone(), Bounds::new(config));
         api.open_queues(Arc::new(queues));
         Ok(QueueEngine { running })
@@ -94,7 +129,7 @@ impl Opened {
 impl QueueEngine {
     /// An engine over the data in `data_dir`, for an api that has none yet.
     pub fn start(config: &Config, data_dir: &Path, api: &Api) -> Result<QueueEngine, Error> {
-        open(&config.queue, &DataDir::open(data_dir)?)?.start(&config.queue, api)
+        open(config, &DataDir::open(data_dir)?)?.start(&config.queue, api)
     }
 
     /// Takes nothing more, writes what there is, and ends.

@@ -70,7 +70,7 @@ pub fn run(config: Config) -> Result<(), Error> {
     let doors = runtime.block_on(Doors::bind(&config))?;
     let dir = config.persistence.enabled.then(|| DataDir::open(&config.data_dir)).transpose()?;
     let queues = dir.as_ref().filter(|_| config.queue.enabled);
-    let queues = queues.map(|dir| queue::open(&config.queue, dir)).transpose()?;
+    let queues = queues.map(|dir| queue::open(&config, dir)).transpose()?;
     let newest = queues.as_ref().map_or(0, queue::Opened::newest);
     let (api, persister) = persist::restore(&config, dir.as_ref(), newest)?;
     let queues = queues.map(|queues| queues.start(&config.queue, &api)).transpose()?;

@@ -82,7 +82,7 @@ async fn a_message_goes_in_and_out_as_it_was() {
     let extend = v1::ExtendRequest { queue: "q".to_owned(), items: vec![extend] };
     assert_eq!(settled(&client.unary("Extend", &extend).await.unwrap()), ["ok"]);
     let receipts = vec![message.receipt.clone(), "x".to_owned(), message.receipt];
-    let ack = v1::AckRequest { queue: "q".to_owned(), receipts };
+    let ack = v1::AckRequest { queue: "q".to_owned(), receipts, cost: Vec::new() };
     let acked = client.unary("Ack", &ack).await.unwrap();
     assert_eq!(settled(&acked), ["ok", "invalid_receipt", "message_not_found"]);
 }
@@ -146,7 +146,7 @@ async fn messages_come_for_credit_and_are_settled_on_the_stream() {
     let two = delivered(&mut call, 2).await;
     assert_eq!(payloads(&two), [b"a", b"b"]);
     let receipts = vec![two[0].receipt.clone(), "x".to_owned()];
-    call.send(&ask(Asked::Ack(v1::Receipts { receipts })));
+    call.send(&ask(Asked::Ack(v1::Receipts { receipts, ..Default::default() })));
     let close = v1::Close { throttle_key: "t".into(), retry_after_ms: LONG_MS };
     let nack = v1::NackItem {
         receipt: two[1].receipt.clone(),
@@ -165,7 +165,10 @@ async fn messages_come_for_credit_and_are_settled_on_the_stream() {
     assert_eq!(payloads(&rest), [b"c", b"d"]);
     let extend = v1::ExtendItem { receipt: rest[0].receipt.clone(), visibility_timeout_ms: LONG_MS };
     call.send(&ask(Asked::Extend(v1::Extensions { items: vec![extend] })));
-    call.send(&ask(Asked::Release(v1::Receipts { receipts: vec![rest[1].receipt.clone()] })));
+    call.send(&ask(Asked::Release(v1::Receipts {
+        receipts: vec![rest[1].receipt.clone()],
+        ..Default::default()
+    })));
     for _ in 0..2 {
         let Told::Results(results) = told(&mut call).await else { panic!("no results") };
         assert_eq!(settled(&results), ["ok"]);

@@ -29,7 +29,7 @@ impl Client {
         Client { requests }
     }
 
-    /// Opens a call of `tidegate.v1.Queue` with its first message, which is the last one if `end`.
+    /// Opens a call with its first message, which is the last one if `end`.
     pub async fn open(&self, method: &str, first: &impl Message, end: bool) -> Call {
         let request = Request::post(format!("http://x/{method}"))
             .header("te", "trailers")
@@ -47,7 +47,17 @@ impl Client {
         method: &str,
         request: &impl Message,
     ) -> Result<M, String> {
-        let mut call = self.open(&format!("tidegate.v1.Queue/{method}"), request, true).await;
+        self.unary_of("tidegate.v1.Queue", method, request).await
+    }
+
+    /// The same of another service.
+    pub async fn unary_of<M: Message + Default>(
+        &self,
+        service: &str,
+        method: &str,
+        request: &impl Message,
+    ) -> Result<M, String> {
+        let mut call = self.open(&format!("{service}/{method}"), request, true).await;
         match call.next().await {
             Some(message) => Ok(message),
             None => Err(call.code().await),

@@ -44,7 +44,12 @@ impl Door {
 
     /// A new connection.
     pub fn connect(&self) -> Client {
-        Client::connect(self.address)
+        Client::connect(self.address())
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Tells the door to stop. It is not waited for.

@@ -36,7 +36,7 @@ impl Checker for Acks {
         match event {
             Event::Started { run, .. } => (self.run, self.durable) = (*run, 0),
             Event::Durable { upto, .. } => self.durable = self.durable.max(*upto),
-            Event::Answered { receipt, step: Step::Ack, at, durability, answer: Answer::Done } => {
+            Event::Answered { receipt, step: Step::Ack, at, durability, answer: Answer::Done, .. } => {
                 let acked = Acked { durability: *durability, at: *at, is_safe: false };
                 self.acked.insert(receipt.id, acked);
             }
@@ -91,7 +91,7 @@ mod tests {
 
     fn ack(durability: Durability, at: Nanos) -> Event {
         let receipt = Receipt { id: MessageId(7), delivery: 1 };
-        Event::Answered { receipt, step: Step::Ack, at, durability, answer: Answer::Done }
+        Event::Answered { receipt, step: Step::Ack, at, durability, cost: Vec::new(), answer: Answer::Done }
     }
 
     #[test]
@@ -106,7 +106,7 @@ mod tests {
         let history = |durability, upto| {
             let events = [
                 ack(durability, 6),
-                Event::Durable { upto, limits: 0 },
+                Event::Durable { upto },
                 crash.clone(),
                 started(2, 0, 0),
                 delivered(7, 2, 9),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use tidegate_core::Nanos;
 
 use super::checker::{Checker, Violation};
+use crate::budget::name::FIRST_KEY;
 use crate::event::{Event, Key, Rate};
 use crate::line::At;
 
@@ -50,7 +51,7 @@ impl Checker for Charges {
     fn see(&mut self, event: &Event) -> Result<(), Violation> {
         match event {
             Event::Started { now, elapsed, limits, .. } => self.start(*now, *elapsed, limits),
-            Event::Durable { limits, .. } => self.durable = self.durable.max(*limits),
+            Event::Kept { at, is_flushed: true } => self.durable = self.durable.max(*at),
             Event::LimitSet { key, rate, at } => {
                 let rate = rate.map(|rate| (rate.burst, rate.count, rate.period_ns));
                 self.keys.entry(*key).or_default().log.push((*at, Action::Set(rate)));
@@ -62,6 +63,14 @@ impl Checker for Charges {
                 for (key, amount) in &delivered.charges {
                     let model = self.keys.entry(*key).or_default();
                     model.log.push((delivered.at, Action::Take(*amount)));
+                }
+            }
+            // The ask door takes from the same bucket.
+            Event::Acquired(taken) => {
+                for charge in &taken.charges {
+                    let Some(key) = charge.entity.checked_sub(FIRST_KEY) else { continue };
+                    let amount = charge.cost.iter().map(|(_, amount)| amount).sum();
+                    self.keys.entry(key).or_default().log.push((taken.at, Action::Take(amount)));
                 }
             }
             Event::Drained { .. } | Event::Stopped { .. } => return self.look(),
@@ -143,6 +152,8 @@ impl Model {
     fn set(&mut self, rate: Rate) {
         match self.rate.replace(rate) {
             None => self.fill(),
+            // A full bucket equals one that was never there, and may have been dropped.
+            Some(old) if self.level >= full(&old) => self.fill(),
             Some(old) => {
                 let (old, new) = (i128::from(old.period_ns), i128::from(rate.period_ns));
                 // Rounded up: this is a bound.
@@ -213,7 +224,7 @@ mod tests {
         let crash = |upto| {
             let found =
                 Event::Started { run: 2, now: 60, elapsed: 60, queues: Vec::new(), limits: vec![(1, RATE)] };
-            [Event::Durable { upto: 99, limits: upto }, Event::Crashed { power: true, at: 10 }, found]
+            [Event::Kept { at: upto, is_flushed: true }, Event::Crashed { power: true, at: 10 }, found]
         };
         let history = |upto| check(&[&[take(1, 2, 50)][..], &crash(upto), &[take(2, 2, 61)]].concat());
         assert_eq!(history(49), Ok(()));

@@ -4,12 +4,18 @@ use std::fmt;
 
 use super::acks::Acks;
 use super::attempts::Attempts;
+use super::audit::Audit;
+use super::budget::Budget;
 use super::catalog::Catalog;
 use super::charges::Charges;
 use super::drained::Drains;
 use super::enqueues::Enqueues;
+use super::holds::Holds;
 use super::leases::Leases;
+use super::settings::Settings;
 use super::shares::Shares;
+use super::slots::Slots;
+use super::usage::Usage;
 use crate::event::Event;
 
 /// Something happened that must not.
@@ -50,6 +56,12 @@ pub fn all() -> Vec<Box<dyn Checker>> {
         Box::new(Shares::default()),
         Box::new(Catalog::default()),
         Box::new(Drains),
+        Box::new(Settings::default()),
+        Box::new(Budget::default()),
+        Box::new(Usage::default()),
+        Box::new(Slots::default()),
+        Box::new(Holds::default()),
+        Box::new(Audit::default()),
     ]
 }
 
@@ -60,7 +72,10 @@ pub(super) mod history {
     use tidegate_engine::Durability;
 
     use super::{Checker, Violation};
-    use crate::event::{Answer, Delivered, Enqueued, Event, Shape, Step};
+    use crate::budget::{Bound, Bucket, Change, Charge, Place, Record, Settings, Term, Tree};
+    use crate::event::{
+        Answer, Delivered, Enqueued, Event, Found, Held, LeaseFound, Rate, Shape, Step, Taken,
+    };
 
     pub const QUEUE: QueueId = QueueId(1);
 
@@ -89,6 +104,7 @@ pub(super) mod history {
             weight: 1,
             cost: 1,
             is_free: true,
+            costs: Vec::new(),
         })
     }
 
@@ -104,6 +120,7 @@ pub(super) mod history {
             flow: 0,
             cost: 1,
             charges: Vec::new(),
+            costs: Vec::new(),
         }
     }
 
@@ -112,12 +129,66 @@ pub(super) mod history {
     }
 
     pub fn asked(id: u64, delivery: u32, step: Step, at: u64) -> Event {
-        Event::Asked { receipt: Receipt { id: MessageId(id), delivery }, step, at }
+        let receipt = Receipt { id: MessageId(id), delivery };
+        Event::Asked { receipt, step, cost: Vec::new(), at }
     }
 
     pub fn answered(id: u64, delivery: u32, step: Step, at: u64, answer: Answer) -> Event {
         let receipt = Receipt { id: MessageId(id), delivery };
-        Event::Answered { receipt, step, at, durability: Durability::Fsync, answer }
+        Event::Answered { receipt, step, at, durability: Durability::Fsync, cost: Vec::new(), answer }
+    }
+
+    /// e0 pays with its parent e1: both have a limit of this rate, and a cap of 2.
+    pub fn tree(rate: Rate) -> Tree {
+        let mut tree = Tree::default();
+        tree.apply(&Change::Put(1, Record { parent: None, cascade: false }));
+        tree.apply(&Change::Put(0, Record { parent: Some(1), cascade: true }));
+        let rate = Term { limit: 0, bound: Bound::Rate(rate), soft: false };
+        let settings = Settings { terms: vec![rate], ..Settings::default() };
+        tree.apply(&Change::Set(Place::System, Some(settings)));
+        tree
+    }
+
+    /// A lease until 1,000 after it was taken.
+    pub fn acquired(lease: u64, entity: u8, amount: u64, at: u64) -> Event {
+        let charges = vec![Charge { entity, resource: 0, cost: vec![(0, amount)], is_key: false }];
+        let held =
+            |entity| Held { bucket: Bucket { entity, resource: 0, limit: 0 }, amount, bypassed: false };
+        Event::Acquired(Taken {
+            lease: Some(lease),
+            at,
+            expires_at: at + 1_000,
+            gives_back: false,
+            has_waited: false,
+            charges,
+            held: (entity..2).map(held).collect(),
+        })
+    }
+
+    pub fn found(is_start: bool, tree: Tree) -> Event {
+        let (leases, usage, audit) = (Vec::new(), Vec::new(), Vec::new());
+        Event::Found(Box::new(Found { is_start, tree, leases, usage, audit }))
+    }
+
+    /// A run begins with these leases.
+    pub fn found_with(leases: &[u64], expires_at: u64, tree: Tree) -> Event {
+        let lease = |lease: &u64| LeaseFound { lease: *lease, expires_at, held: Vec::new() };
+        let (leases, usage, audit) = (leases.iter().map(lease).collect(), Vec::new(), Vec::new());
+        Event::Found(Box::new(Found { is_start: true, tree, leases, usage, audit }))
+    }
+
+    /// This much was used by entities, this often.
+    pub fn counted(usage: &[(u8, (i64, u64))], tree: Tree) -> Event {
+        let bucket = |entity| Bucket { entity, resource: 0, limit: 0 };
+        let row = |(entity, (amount, events)): &(u8, (i64, u64))| (bucket(*entity), *amount, *events);
+        let (leases, usage, audit) = (Vec::new(), usage.iter().map(row).collect(), Vec::new());
+        Event::Found(Box::new(Found { is_start: false, tree, leases, usage, audit }))
+    }
+
+    /// These are in the audit, so often.
+    pub fn audited(audit: &[(u64, usize)]) -> Event {
+        let (leases, usage, tree) = (Vec::new(), Vec::new(), Tree::default());
+        Event::Found(Box::new(Found { is_start: true, tree, leases, usage, audit: audit.to_vec() }))
     }
 
     pub fn drained(now: u64) -> Event {

@@ -185,7 +185,7 @@ mod tests {
     fn a_crash_takes_what_was_not_promised_and_no_more() {
         let crash = Event::Crashed { power: true, at: 10 };
         let history = |durability, upto| {
-            let durable = Event::Durable { upto, limits: 0 };
+            let durable = Event::Durable { upto };
             let events = [enqueued(7, durability, 5), durable, crash.clone(), started(2, 9, 9), drained(9)];
             show(&mut Enqueues::default(), &events)
         };

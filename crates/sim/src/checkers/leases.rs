@@ -74,8 +74,8 @@ impl Checker for Leases {
             }
             Event::Stopped { at } => self.end_run(*at),
             Event::Delivered(delivered) => return self.delivered(delivered),
-            Event::Asked { receipt, step, at } => self.asked(*receipt, *step, *at),
-            Event::Answered { receipt, step, at, durability, answer } => {
+            Event::Asked { receipt, step, at, .. } => self.asked(*receipt, *step, *at),
+            Event::Answered { receipt, step, at, durability, answer, .. } => {
                 return self.answered(*receipt, *step, *at, (*durability, *answer));
             }
             Event::HolderGone { holder, is_told, at } => {
@@ -288,11 +288,7 @@ mod tests {
 
     #[test]
     fn a_lease_on_disk_outlives_a_crash() {
-        let crash = [
-            Event::Durable { upto: 10, limits: 0 },
-            Event::Crashed { power: true, at: 10 },
-            started(2, 20, 20),
-        ];
+        let crash = [Event::Durable { upto: 10 }, Event::Crashed { power: true, at: 10 }, started(2, 20, 20)];
         let again = delivered(7, 2, 30);
         assert!(check(&[&[delivered(7, 1, 10)][..], &crash, &[again]].concat()).is_err());
         let refused = answered(7, 1, Step::Ack, 30, Answer::NotHeld);

@@ -3,12 +3,18 @@
 
 mod acks;
 mod attempts;
+mod audit;
+mod budget;
 mod catalog;
 mod charges;
 mod checker;
 mod drained;
 mod enqueues;
+mod holds;
 mod leases;
+mod settings;
 mod shares;
+mod slots;
+mod usage;
 
 pub use checker::{Checker, Violation, all};

@@ -2,10 +2,11 @@
 
 use tidegate_core::queue::{QueueId, Receipt};
 use tidegate_engine::engine::Verdict;
-use tidegate_engine::{Close, Durability, Nack, Op, Receive};
+use tidegate_engine::{Close, Cost, Durability, Nack, Op, Receive};
 
 use super::limits::key_text;
 use super::produce::tag_of;
+use crate::budget::name::{LimitNumber, RATES, named};
 use crate::checkers::Violation;
 use crate::clock::MS;
 use crate::event::{Event, Holder, Step};
@@ -120,10 +121,11 @@ impl World {
     fn settlement(&mut self, queue: QueueId, receipt: Receipt) -> Option<(Op<Holder>, Asked)> {
         let durability = self.queue(queue)?.settings().durability;
         let mut close = None;
+        let cost = self.real_cost();
         let (op, step) = match self.chance.weighted(&[60, 14, 8, 8, 12]) {
-            0 => (Op::Ack { queue, receipt }, Step::Ack),
+            0 => (Op::Ack { queue, receipt, cost: told(&cost) }, Step::Ack),
             1 => {
-                let mut nack = Nack { error: Some("it failed".into()), ..Nack::default() };
+                let mut nack = Nack { error: Some("it failed".into()), cost: told(&cost), ..Nack::default() };
                 nack.delay_ms = self.chance.percent(30).then(|| self.chance.below(500));
                 if self.chance.percent(10) {
                     let (key, retry_after_ms) = self.closing();
@@ -141,7 +143,15 @@ impl World {
             // It is forgotten, until its time is over.
             _ => return None,
         };
-        Some((op, Asked::Settle { receipt, step, durability, close }))
+        Some((op, Asked::Settle { receipt, step, durability, close, cost }))
+    }
+
+    /// What a message has cost in truth; mostly unsaid.
+    fn real_cost(&mut self) -> Vec<(LimitNumber, u64)> {
+        match self.plan.has_entities && self.chance.percent(40) {
+            true => vec![(*self.chance.pick(&RATES), self.chance.below(9))],
+            false => Vec::new(),
+        }
     }
 
     /// Acks all that is held.
@@ -150,8 +160,8 @@ impl World {
         let mut ops = Vec::new();
         for (queue, receipt) in held {
             let durability = self.queue(queue).map_or(Durability::Fsync, |queue| queue.settings().durability);
-            let asked = Asked::Settle { receipt, step: Step::Ack, durability, close: None };
-            ops.push((Op::Ack { queue, receipt }, asked));
+            let asked = Asked::Settle { receipt, step: Step::Ack, durability, close: None, cost: Vec::new() };
+            ops.push((Op::Ack { queue, receipt, cost: Vec::new() }, asked));
         }
         self.submit(ops)
     }
@@ -169,6 +179,12 @@ impl World {
             _ => Verdict::DeadLetter,
         };
         self.note(format_args!("{ticket:?}: {verdict:?}"));
+        let at = self.clock.now + 1;
+        self.emit(Event::Judged { receipt: ticket.receipt(), at })?;
         self.call(|engine, now| engine.verdict(ticket, verdict, now)).map(drop)
     }
+}
+
+fn told(cost: &[(LimitNumber, u64)]) -> Cost {
+    named(cost).into_iter().map(|(limit, amount)| (limit.into(), amount)).collect()
 }

@@ -16,11 +16,6 @@ pub fn key_text(key: Key) -> Bytes {
     format!("k{key}").into()
 }
 
-/// The same as the limiter knows it.
-pub fn key_name(key: Key) -> Vec<u8> {
-    [NAMESPACE.as_bytes(), b"\0", &key_text(key)].concat()
-}
-
 /// An operation of the administrator.
 pub fn admin(task: Task) -> Op<Holder> {
     Op::Admin(Admin { namespace: NAMESPACE.into(), task })

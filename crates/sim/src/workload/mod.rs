@@ -1,6 +1,8 @@
-//! What users do: messages, consumers, queues, limits.
+//! What users do: messages, consumers, queues, limits, entities, and the ask door.
 
+pub mod ask;
 pub mod consume;
+pub mod entities;
 pub mod limits;
 pub mod pour;
 pub mod produce;

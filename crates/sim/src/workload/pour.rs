@@ -48,7 +48,16 @@ impl World {
                 payload: payload(tag, 0),
             };
             let durability = queue.settings().durability;
-            let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free: true };
+            let sent = Sent {
+                tag,
+                queue: queue.id,
+                durability,
+                flow,
+                weight,
+                cost,
+                is_free: true,
+                costs: Vec::new(),
+            };
             self.submit(vec![(Op::Enqueue(message), Asked::Enqueue(sent))])?;
         }
         for _ in 0..14 {

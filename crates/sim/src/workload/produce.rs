@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tidegate_core::ledger::charge::{self, ChargeName};
 use tidegate_engine::{Definition, Due, Enqueue, Op};
 use tidegate_store::journal::{Headers, MessageRecord};
 
 use super::limits::key_text;
+use crate::budget::Charge;
+use crate::budget::name::{entity_name, entity_of, limit_of, named, resource_name, resource_of};
 use crate::checkers::Violation;
 use crate::event::{FlowNumber, Holder, Key};
 use crate::plan::{KEYS, PLAIN_FLOWS, WEIGHTS};
@@ -40,6 +43,10 @@ impl World {
         };
         let cost = self.chance.between(1, self.plan.cost) as u32;
         let charges = if flow < PLAIN_FLOWS { Vec::new() } else { self.charges() };
+        let is_entity = flow >= PLAIN_FLOWS && self.plan.has_entities && self.chance.percent(60);
+        let mut costs = if is_entity { self.draw_charges() } else { Vec::new() };
+        let encoded = encoded(&costs);
+        costs.extend(charges.iter().map(|(key, amount)| Charge::of_key(*key, *amount)));
         let due = match self.chance.below(12) {
             0 => Due::In(self.chance.below(3_000)),
             1 => Due::At(self.clock.now / 1_000_000 + self.chance.below(2_000)),
@@ -51,13 +58,13 @@ impl World {
         let is_lasting = settings.retention_ms.is_none() && settings.visibility_timeout_ms >= 2_000;
         let is_free = flow < PLAIN_FLOWS && due == Due::Now && is_lasting && !self.varied.contains(&flow);
         let durability = settings.durability;
-        let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free };
+        let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free, costs };
         let message = Enqueue {
             queue: queue.clone(),
             flow: format!("f{flow}").into(),
             weight: Some(weight),
             cost,
-            charges: charges.iter().map(|(key, amount)| (key_text(*key), *amount)).collect(),
+            charges: charges.iter().map(|(key, amount)| (key_text(*key), *amount)).chain(encoded).collect(),
             due,
             headers: Headers::encode([(&b"h"[..], &b"v"[..])]).into(),
             payload: payload(tag, self.chance.below(self.plan.payload) as usize),
@@ -75,6 +82,19 @@ impl World {
         };
         (0..count).map(draw).collect()
     }
+}
+
+/// Charges as messages carry them.
+pub fn encoded(charges: &[Charge]) -> Vec<(Bytes, u64)> {
+    let mut all = Vec::new();
+    for charge in charges {
+        let (entity, resource) = (entity_name(charge.entity), resource_name(charge.resource));
+        let names = named(&charge.cost).into_iter();
+        all.extend(
+            names.map(|(limit, amount)| (charge::encode(entity.as_bytes(), resource, limit).into(), amount)),
+        );
+    }
+    all
 }
 
 /// The tag, and bytes that follow from it.
@@ -96,9 +116,27 @@ pub fn flow_of(flow: &[u8]) -> FlowNumber {
     number(flow)
 }
 
-/// What a message is charged.
-pub fn charges_of(message: &MessageRecord<'_>) -> Vec<(Key, u64)> {
-    message.charges.iter().map(|(key, amount)| (number(key), amount)).collect()
+/// What a message is charged: of throttle keys, and all of it.
+pub fn charges_of(message: &MessageRecord<'_>) -> (Vec<(Key, u64)>, Vec<Charge>) {
+    let (mut keys, mut costs): (Vec<(Key, u64)>, Vec<Charge>) = (Vec::new(), Vec::new());
+    for (name, amount) in message.charges.iter() {
+        match charge::parse(name) {
+            ChargeName::Key(key) => {
+                keys.push((number(key), amount));
+                costs.push(Charge::of_key(number(key), amount));
+            }
+            ChargeName::Entity { entity, resource, limit } => {
+                let entity = entity_of(entity).unwrap_or(u8::MAX);
+                let (resource, cost) = (resource_of(resource), (limit_of(limit), amount));
+                let same = |other: &&mut Charge| (other.entity, other.resource) == (entity, resource);
+                match costs.iter_mut().find(same) {
+                    Some(charge) => charge.cost.push(cost),
+                    None => costs.push(Charge { entity, resource, cost: vec![cost], is_key: false }),
+                }
+            }
+        }
+    }
+    (keys, costs)
 }
 
 fn number(text: &[u8]) -> u8 {

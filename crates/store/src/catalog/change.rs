@@ -3,24 +3,19 @@
 use tidegate_core::Nanos;
 use tidegate_core::queue::QueueId;
 
-/// All that is in the catalog. Each list is in the order of its keys.
+/// What is in the catalog but for the rows of its [tables](Table), of which there may be a million. Each list is in the
+/// order of its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CatalogState {
     /// The definition of each queue, as it was put.
     pub queues: Vec<(QueueId, Vec<u8>)>,
     /// The first id that no queue ever had.
     pub next_queue: QueueId,
-    /// The rate of each named limit.
-    pub limits: Vec<(Vec<u8>, StoredRate)>,
-    /// Limits that are closed, and until when.
-    pub closed: Vec<(Vec<u8>, Nanos)>,
-    /// How full the bucket of each named limit was, as it was put.
-    pub levels: Vec<(Vec<u8>, Vec<u8>)>,
     /// Runtime configuration: namespace, key, value.
     pub config: Vec<(String, String, Vec<u8>)>,
 }
 
-/// The rate of a named limit.
+/// The rate of a named limit, in version 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredRate {
     /// The most at once.
@@ -31,7 +26,36 @@ pub struct StoredRate {
     pub period_ns: u64,
 }
 
-/// One change. Names of limits are bytes: namespace, a zero byte, key.
+/// A table of rows that mean nothing to the catalog: each has a namespace, a key in it, and a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Table {
+    /// Who is limited.
+    Entities,
+    /// The settings of a scope: system, resource, entity.
+    Scopes,
+    /// What there is to know of a namespace itself.
+    Namespaces,
+    /// What was declared in a file.
+    Manifests,
+}
+
+impl Table {
+    /// All of them.
+    pub const ALL: [Table; 4] = [Table::Entities, Table::Scopes, Table::Namespaces, Table::Manifests];
+}
+
+/// Named limits as version 1 of the format has them. Names are bytes: namespace, a zero byte, key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OldLimits {
+    /// The rate of each.
+    pub limits: Vec<(Vec<u8>, StoredRate)>,
+    /// How full the bucket of each was, as it was put.
+    pub levels: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Those that are closed, and until when; they need no rate.
+    pub closed: Vec<(Vec<u8>, Nanos)>,
+}
+
+/// One change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Creates or changes a queue. Its id counts as used for ever.
@@ -45,32 +69,6 @@ pub enum Change {
     RemoveQueue {
         /// Which.
         id: QueueId,
-    },
-    /// Sets the rate of a limit.
-    SetRate {
-        /// Which.
-        name: Vec<u8>,
-        /// From now on.
-        rate: StoredRate,
-    },
-    /// Removes the rate of a limit, its level and its closing.
-    RemoveLimit {
-        /// Which.
-        name: Vec<u8>,
-    },
-    /// Closes a limit until then, or opens it.
-    Close {
-        /// Which; it needs no rate.
-        name: Vec<u8>,
-        /// None opens it.
-        until: Option<Nanos>,
-    },
-    /// Notes how full a bucket is.
-    PutLevel {
-        /// Which.
-        name: Vec<u8>,
-        /// To the catalog just bytes.
-        level: Vec<u8>,
     },
     /// Sets a value of the runtime configuration.
     SetConfig {
@@ -87,5 +85,30 @@ pub enum Change {
         namespace: String,
         /// Which.
         key: String,
+    },
+    /// Puts a row in a table, in place of the one with the same key.
+    PutRow {
+        /// Which table.
+        table: Table,
+        /// Where.
+        namespace: String,
+        /// Which.
+        key: Vec<u8>,
+        /// To the catalog just bytes.
+        value: Vec<u8>,
+    },
+    /// Removes a row from a table.
+    RemoveRow {
+        /// Which table.
+        table: Table,
+        /// Where.
+        namespace: String,
+        /// Which.
+        key: Vec<u8>,
+    },
+    /// Removes the rows of a namespace from all tables, and its runtime configuration. Not its queues.
+    ClearNamespace {
+        /// Which.
+        namespace: String,
     },
 }

@@ -64,6 +64,12 @@ impl<D: Disk> Batch<D> {
         Ok(())
     }
 
+    /// Whether [`reclaim`](Batch::reclaim) would do anything.
+    pub fn wants_reclaim(&self) -> bool {
+        let is_ahead = |segment: &Arc<Segment<D>>| segment.is_reserved(self.files.reserve_bytes);
+        self.files.is_full() || self.files.has_doomed() || !self.segment.as_ref().is_none_or(is_ahead)
+    }
+
     /// Housekeeping, when the records are on disk and nobody waits any more: removes the segments that were cleaned,
     /// and reserves space ahead. If it fails, and the error is not fatal, the next batch tries again.
     pub fn reclaim(&self) -> Result<(), Error> {

@@ -95,6 +95,11 @@ impl<D: Disk> Files<D> {
         result
     }
 
+    /// Whether segments wait to be removed.
+    pub fn has_doomed(&self) -> bool {
+        !lock(&self.doomed).is_empty()
+    }
+
     /// Removes the segments whose turn it is, each durably before the next: a segment may hold the end of a message
     /// that an older one holds, and must never be outlived by it.
     pub fn remove_doomed(&self) -> Result<(), Error> {

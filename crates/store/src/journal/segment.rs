@@ -88,14 +88,17 @@ impl<D: Disk> Segment<D> {
         Ok(has_room)
     }
 
+    /// Whether space is reserved far enough: half of `ahead` bytes after those written.
+    pub fn is_reserved(&self, ahead: u64) -> bool {
+        let written = u64::from(self.written.load(Ordering::Acquire));
+        self.reserved.load(Ordering::Acquire) >= written + ahead / 2 || self.is_sealed()
+    }
+
     /// Reserves space for `ahead` bytes after those written, once half of the last such space is used. Says
     /// whether there is as much as there should be.
     pub fn reserve(&self, disk: &D, ahead: u64) -> Result<bool, Error> {
-        let Some(file) = self.file.get() else { return Ok(true) };
+        let Some(file) = self.file.get().filter(|_| !self.is_reserved(ahead)) else { return Ok(true) };
         let written = u64::from(self.written.load(Ordering::Acquire));
-        if self.reserved.load(Ordering::Acquire) >= written + ahead / 2 || self.is_sealed() {
-            return Ok(true);
-        }
         match file.reserve(written + ahead) {
             Ok(()) => {
                 self.reserved.store(written + ahead, Ordering::Release);

@@ -74,14 +74,16 @@ fn what_a_failed_sync_left_in_memory_is_on_disk_after_the_next_start() {
         let disk = SimDisk::new(seed);
         let catalog = Catalog::open(&disk).unwrap();
         catalog.commit(&some_of_all()).unwrap();
+        // On many pages, most of which the next commit does not touch.
+        let many: Vec<_> = (9..200).map(|id| put_queue(id, &"x".repeat(300))).collect();
         disk.fail_next_sync(ErrorKind::Other);
-        assert!(catalog.commit(&[put_queue(9, "new")]).unwrap_err().is_fatal());
+        assert!(catalog.commit(&many).unwrap_err().is_fatal());
         // The process ends, and the machine does not: the next one reads what the disk never got.
         disk.kill();
         drop(catalog);
         let catalog = Catalog::open(&disk).unwrap();
         let found = catalog.load().unwrap();
-        catalog.commit(&[put_queue(10, "newer")]).unwrap();
+        catalog.commit(&[put_queue(500, "newer")]).unwrap();
         disk.crash();
         drop(catalog);
         let after = Catalog::open(&disk).unwrap().load().unwrap();

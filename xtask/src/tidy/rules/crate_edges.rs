@@ -7,14 +7,16 @@ use crate::tidy::report::Violation;
 const EDGES: &[(&str, &[&str])] = &[
     ("tidegate-core", &[]),
     ("tidegate-limiter", &["tidegate-core"]),
+    ("tidegate-ledger", &["tidegate-core"]),
     ("tidegate-store", &["tidegate-core"]),
     ("tidegate-client", &[]),
     ("tidegate-hooks", &["tidegate-core"]),
-    ("tidegate-engine", &["tidegate-core", "tidegate-limiter", "tidegate-store"]),
+    ("tidegate-engine", &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-store"]),
     (
         "tidegate",
         &[
             "tidegate-core",
+            "tidegate-ledger",
             "tidegate-limiter",
             "tidegate-store",
             "tidegate-engine",
@@ -22,8 +24,11 @@ const EDGES: &[(&str, &[&str])] = &[
             "tidegate-hooks",
         ],
     ),
-    ("tidegate-sim", &["tidegate-core", "tidegate-limiter", "tidegate-store", "tidegate-engine"]),
-    ("tidegate-bench", &["tidegate-core", "tidegate-limiter", "tidegate-client"]),
+    (
+        "tidegate-sim",
+        &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-store", "tidegate-engine"],
+    ),
+    ("tidegate-bench", &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-client"]),
     ("xtask", &[]),
 ];
 

@@ -2,9 +2,12 @@
 
 mod charges;
 mod fairness;
+mod involved;
 mod leases;
 mod limits;
 mod model;
 mod queues;
+mod slots;
 mod stories;
+mod why;
 mod world;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::bucket::{Bucket, Ready, Short};
+use crate::bucket::{Bucket, Ready};
 use crate::limit::Parts;
 use crate::queue::*;
 use crate::{Limit, NANOS_PER_S, Nanos};
@@ -23,8 +23,16 @@ pub fn rate(burst: u64, count: u64) -> Limit {
 pub struct Budget {
     set: BTreeMap<LimitId, (Limit, Bucket)>,
     closed: BTreeMap<LimitId, Nanos>,
+    /// Caps on concurrency, what is held of each, and by whom.
+    caps: BTreeMap<LimitId, u64>,
+    held: BTreeMap<LimitId, u64>,
+    holders: BTreeMap<MessageId, Vec<(LimitId, u64)>>,
+    /// What a charge to a limit involves: others, for the same amount or else for 1.
+    involved: BTreeMap<LimitId, Vec<(LimitId, bool)>>,
+    pub shape: u64,
     pub taken: BTreeMap<LimitId, u64>,
     pub asked: u64,
+    pub asked_involved: u64,
 }
 
 impl Budget {
@@ -46,6 +54,52 @@ impl Budget {
         self.closed.insert(limit, until);
     }
 
+    /// At most so many at a time.
+    pub fn cap(&mut self, limit: LimitId, most: u64) {
+        self.caps.insert(limit, most);
+    }
+
+    pub fn uncap(&mut self, limit: LimitId) {
+        self.caps.remove(&limit);
+    }
+
+    pub fn held(&self, limit: LimitId) -> u64 {
+        self.held.get(&limit).copied().unwrap_or(0)
+    }
+
+    /// Messages that hold something.
+    pub fn holders(&self) -> Vec<MessageId> {
+        self.holders.keys().copied().collect()
+    }
+
+    /// A message gives back what it holds. Says of which limits.
+    pub fn give_back(&mut self, message: MessageId) -> Vec<LimitId> {
+        let held = self.holders.remove(&message).unwrap_or_default();
+        held.iter().for_each(|(limit, n)| *self.held.get_mut(limit).unwrap() -= n);
+        held.into_iter().map(|(limit, _)| limit).collect()
+    }
+
+    /// What a charge to this limit involves from now on. The shape does not move of itself.
+    pub fn involve(&mut self, limit: LimitId, with: Vec<(LimitId, bool)>) {
+        self.involved.insert(limit, with);
+    }
+
+    /// All that is taken for these charges.
+    pub fn whole(&self, charges: &[(LimitId, u64)]) -> BTreeMap<LimitId, u64> {
+        let mut whole = BTreeMap::<LimitId, u64>::new();
+        let mut add = |limit: LimitId, n: u64| {
+            let sum = whole.entry(limit).or_insert(0);
+            *sum = sum.saturating_add(n);
+        };
+        for (limit, n) in charges {
+            add(*limit, *n);
+            for (other, is_same) in self.involved.get(limit).into_iter().flatten() {
+                add(*other, if *is_same { *n } else { 1 });
+            }
+        }
+        whole
+    }
+
     pub fn tokens(&mut self, limit: LimitId, now: Nanos) -> i64 {
         let (limit, bucket) = self.set.get_mut(&limit).unwrap();
         bucket.refill(limit, now);
@@ -58,39 +112,53 @@ impl Budget {
             bucket.refill(limit, now);
             bucket.ready(limit, amount)
         });
-        match (ready, closed) {
-            (Ready::Now, Some(until)) => Ready::At(until),
-            (Ready::At(at), Some(until)) => Ready::At(at.max(until)),
-            (ready, _) => ready,
-        }
+        let slot = match self.caps.get(&limit) {
+            Some(cap) if amount > *cap => Ready::Never,
+            Some(cap) if amount > 0 && self.held(limit) + amount > *cap => Ready::Pending,
+            _ => Ready::Now,
+        };
+        ready.max(slot).max(closed.map_or(Ready::Now, Ready::At))
     }
 }
 
 impl Buckets for Budget {
-    fn take_all(&mut self, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short> {
+    fn take_all(&mut self, message: MessageId, charges: &[(LimitId, u64)], now: Nanos) -> Result<(), Short> {
         self.asked += 1;
-        let rank = |ready: Ready| match ready {
-            Ready::Now => (0, 0),
-            Ready::At(at) => (1, at),
-            Ready::Never => (2, 0),
-        };
-        let mut worst = Short { charge: 0, ready: Ready::Now };
-        for (charge, (limit, amount)) in charges.iter().enumerate() {
-            let ready = self.ready_at(*limit, *amount, now);
-            if rank(ready) > rank(worst.ready) {
-                worst = Short { charge, ready };
+        let whole = self.whole(charges);
+        let asked = whole.iter().map(|(limit, n)| (*limit, self.ready_at(*limit, *n, now)));
+        let worst = asked.max_by_key(|(_, ready)| *ready).filter(|(_, ready)| *ready != Ready::Now);
+        if let Some((limit, ready)) = worst {
+            return Err(Short { limit, ready });
+        }
+        for (at, amount) in whole {
+            *self.taken.entry(at).or_insert(0) += amount;
+            if let Some((limit, bucket)) = self.set.get_mut(&at) {
+                assert_eq!(bucket.try_take(limit, amount, now), Ready::Now);
             }
-        }
-        if worst.ready != Ready::Now {
-            return Err(worst);
-        }
-        for (limit, amount) in charges {
-            *self.taken.entry(*limit).or_insert(0) += amount;
-            if let Some((limit, bucket)) = self.set.get_mut(limit) {
-                assert_eq!(bucket.try_take(limit, *amount, now), Ready::Now);
+            if self.caps.contains_key(&at) {
+                *self.held.entry(at).or_insert(0) += amount;
+                self.holders.entry(message).or_default().push((at, amount));
             }
         }
         Ok(())
+    }
+
+    fn involved(&mut self, limits: &[LimitId], out: &mut Vec<Involved>) {
+        self.asked_involved += 1;
+        assert!(limits.is_sorted() && out.is_empty());
+        for (place, limit) in limits.iter().enumerate() {
+            let with = self.involved.get(limit).into_iter().flatten();
+            out.extend(
+                with.map(|(limit, is_same)| Involved {
+                    limit: *limit,
+                    from: is_same.then_some(place as u32),
+                }),
+            );
+        }
+    }
+
+    fn shape(&self) -> u64 {
+        self.shape
     }
 }
 
@@ -240,7 +308,21 @@ impl World {
 
     pub fn ack(&mut self, delivered: &Delivered) {
         self.scheduler.ack(delivered.receipt).unwrap();
+        self.give_back(delivered.receipt.id);
         self.check();
+    }
+
+    /// What a message holds is free again.
+    pub fn give_back(&mut self, message: MessageId) {
+        for limit in self.budget.give_back(message) {
+            self.scheduler.bucket_changed(limit);
+        }
+    }
+
+    /// What a charge to a limit involves changes, and the scheduler is told by the shape.
+    pub fn involve(&mut self, limit: LimitId, with: &[(LimitId, bool)]) {
+        self.budget.involve(limit, with.to_vec());
+        self.budget.shape += 1;
     }
 
     /// Deliveries per flow, in `from..`.

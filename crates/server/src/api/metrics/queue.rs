@@ -2,7 +2,7 @@
 
 use tidegate_engine::Refused;
 
-use super::{Counter, Histogram, Transport};
+use super::{AcquireMetrics, Acquires, Counter, Histogram, Transport};
 use crate::api::queue::Outcome;
 use crate::api::refusal::{Code, Refusal};
 
@@ -68,6 +68,7 @@ struct DoorMetrics {
 #[derive(Debug)]
 pub struct QueueMetrics {
     doors: [DoorMetrics; Transport::ALL.len()],
+    acquires: [AcquireMetrics; Transport::ALL.len()],
 }
 
 impl Default for QueueMetrics {
@@ -76,7 +77,7 @@ impl Default for QueueMetrics {
             refused: Code::ALL.iter().map(|_| Counter::default()).collect(),
             ..DoorMetrics::default()
         };
-        QueueMetrics { doors: std::array::from_fn(|_| door()) }
+        QueueMetrics { doors: std::array::from_fn(|_| door()), acquires: Default::default() }
     }
 }
 
@@ -98,16 +99,27 @@ impl QueueMetrics {
 
     /// Counts operations that were answered together; each waited for all of them.
     pub fn answered(&self, transport: Transport, outcomes: &[Outcome], elapsed_ns: u64) {
+        let mut acquires = Acquires::default();
         for outcome in outcomes {
-            if let Outcome::Refused(refused) = outcome {
-                let refused: Refused = refused.clone();
-                self.refused(transport, Refusal::from(refused).code());
+            match outcome {
+                Outcome::Refused(refused) => {
+                    let refused: Refused = refused.clone();
+                    self.refused(transport, Refusal::from(refused).code());
+                }
+                Outcome::Acquired(acquired) => drop(acquires.count(acquired)),
+                _ => {}
             }
         }
-        // How long a receive takes is its caller's choice.
-        if !matches!(outcomes, [Outcome::Received(_)]) {
+        self.acquires(transport).add(&acquires);
+        // How long a receive or an acquire in line takes is its caller's choice.
+        if !matches!(outcomes, [Outcome::Received(_) | Outcome::Acquired(_)]) {
             self.doors[transport as usize].latency.observe(elapsed_ns, outcomes.len() as u64);
         }
+    }
+
+    /// What became of the acquires of a door.
+    pub fn acquires(&self, transport: Transport) -> &AcquireMetrics {
+        &self.acquires[transport as usize]
     }
 
     /// Operations that arrived.

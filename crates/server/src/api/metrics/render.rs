@@ -3,19 +3,21 @@
 use tidegate_limiter::Stats;
 
 use super::page::Page;
+use super::render_ledger::{self, LedgerPage};
 use super::render_queue::{self, QueuePage};
 use super::{Metrics, Transport, TransportMetrics};
 
 /// All metrics.
-pub fn render(metrics: &Metrics, keys: Stats, queues: Option<&QueuePage<'_>>) -> String {
+pub fn render(metrics: &Metrics, keys: Stats, queues: Option<(&QueuePage<'_>, &LedgerPage)>) -> String {
     let mut page = Page::default();
     requests(&mut page, metrics);
     connections(&mut page, metrics);
     table(&mut page, keys);
     top_denied(&mut page, metrics);
     persistence(&mut page, metrics);
-    if let Some(queues) = queues {
+    if let Some((queues, ledger)) = queues {
         render_queue::render(&mut page, queues);
+        render_ledger::render(&mut page, queues.metrics, ledger);
     }
     process(&mut page, metrics);
     page.text

@@ -13,6 +13,7 @@ use super::ops::close;
 use super::port::Outcome;
 use super::queues::Queues;
 use crate::api::Refusal;
+use crate::api::ledger::Changed;
 use crate::api::namespace::NamespaceName;
 
 /// Flows that are shown unless told otherwise, and at most.
@@ -54,6 +55,15 @@ pub enum Told {
     LimitRemoved(Bytes),
     /// A setting as it is now; without a value it is gone.
     Setting(String, Option<String>),
+    /// What was changed of entities and limits.
+    Changed(Changed),
+    /// What was known before.
+    Prepared(Vec<u8>),
+    /// A namespace as it is now.
+    Namespace {
+        /// Whether it is gone for good.
+        purged: bool,
+    },
 }
 
 impl Told {
@@ -76,6 +86,12 @@ impl Told {
             (Told::LimitRemoved(key), _) => Ok(document::removed(&String::from_utf8_lossy(key))),
             (Told::Setting(key, Some(value)), _) => Ok(document::setting(key, value)),
             (Told::Setting(key, None), _) => Ok(document::removed(key)),
+            (Told::Changed(changed), Outcome::Edited(after)) => Ok(document::changed(changed, after)),
+            (Told::Prepared(document), _) => Ok(document.clone()),
+            (Told::Namespace { purged }, _) => {
+                let deleted_at_ms = queues.directory().deleted_at_ms(namespace.as_str());
+                Ok(document::namespace(namespace.as_str(), deleted_at_ms, *purged))
+            }
             (_, outcome) => Ok(document::outcome(&outcome)),
         }
     }

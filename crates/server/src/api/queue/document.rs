@@ -4,12 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde::ser::Serializer;
+use serde_json::{Value, json};
+use tidegate_core::ledger::ChargeName;
+use tidegate_core::ledger::charge::parse;
 use tidegate_engine::{FlowReport, QueueReport};
 use tidegate_store::journal::{self, Body, MessageRecord};
 
 use super::port::{Delivery, Outcome};
 use super::receipt::{self, IdText, ReceiptText};
 use crate::api::Refusal;
+use crate::api::ledger::Changed;
 
 /// Anything that can be told, as JSON.
 pub fn write(document: &impl Serialize) -> Vec<u8> {
@@ -32,6 +36,8 @@ pub fn outcome(outcome: &Outcome) -> Vec<u8> {
         Outcome::Queues(queues) => write(&Queues { queues }),
         Outcome::Flows(flows) => write(&Flows { flows }),
         Outcome::Count(n) => count("count", *n),
+        Outcome::Why(report) => write(report),
+        Outcome::Namespaces(namespaces) => write(&BTreeMap::from([("namespaces", namespaces)])),
         _ => write(&serde_json::json!({"done": true})),
     }
 }
@@ -49,6 +55,27 @@ pub fn count(word: &str, count: u64) -> Vec<u8> {
 /// `{"deleted":"orders"}`
 pub fn deleted(name: &str) -> Vec<u8> {
     write(&BTreeMap::from([("deleted", name)]))
+}
+
+/// What was changed: as it is now, or that it is gone.
+pub fn changed(told: &Changed, after: Vec<Option<Value>>) -> Vec<u8> {
+    match told {
+        Changed::Document => write(&after.into_iter().flatten().next()),
+        Changed::Settings => {
+            let mut settings = after.into_iter().flatten().next();
+            // The audit has to say of which resource; whoever has set it knows.
+            settings.as_mut().and_then(Value::as_object_mut).map(|settings| settings.remove("resource"));
+            write(&settings)
+        }
+        Changed::Count(n) => count("count", *n),
+        Changed::Deleted(id) => deleted(id),
+        Changed::Removed(level) => removed(level),
+    }
+}
+
+/// A namespace.
+pub fn namespace(name: &str, deleted_at_ms: Option<u64>, purged: bool) -> Vec<u8> {
+    write(&json!({"name": name, "deleted_at_ms": deleted_at_ms, "purged": purged}))
 }
 
 /// `{"removed":"key"}`
@@ -131,7 +158,8 @@ impl Read {
             cost: message.cost,
             enqueued_at_ms: receipt::enqueued_at_ms(self.delivery.receipt.id),
             headers: message.headers.iter().map(|(name, value)| (lossy(name), lossy(value))).collect(),
-            throttle_keys: message.charges.iter().map(|(key, _)| lossy(key)).collect(),
+            throttle_keys: keys(&message).map(|(key, _)| lossy(key)).collect(),
+            charges: entity_charges(&message).collect(),
             payload: payload.ok(),
             payload_base64: payload.is_err().then_some(Base64(message.payload)),
             dead_letter: self.dead_letter().map(|dead| DeadLetter {
@@ -164,11 +192,44 @@ pub struct Message<'a> {
     enqueued_at_ms: u64,
     headers: BTreeMap<Text<'a>, Text<'a>>,
     throttle_keys: Vec<Text<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    charges: Vec<EntityCharge<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload_base64: Option<Base64<'a>>,
     dead_letter: Option<DeadLetter<'a>>,
+}
+
+/// What a delivery has taken of one limit of an entity.
+#[derive(Serialize)]
+pub struct EntityCharge<'a> {
+    /// Who pays.
+    pub entity: Text<'a>,
+    /// For what.
+    pub resource: &'a str,
+    /// In which coin.
+    pub limit: &'a str,
+    /// How much.
+    pub amount: u64,
+}
+
+/// The throttle keys that a message is charged to, and amounts.
+pub fn keys<'a>(message: &MessageRecord<'a>) -> impl Iterator<Item = (&'a [u8], u64)> {
+    message.charges.iter().filter_map(|(name, amount)| match parse(name) {
+        ChargeName::Key(key) => Some((key, amount)),
+        ChargeName::Entity { .. } => None,
+    })
+}
+
+/// The entities that a message is charged to.
+pub fn entity_charges<'a>(message: &MessageRecord<'a>) -> impl Iterator<Item = EntityCharge<'a>> {
+    message.charges.iter().filter_map(|(name, amount)| match parse(name) {
+        ChargeName::Key(_) => None,
+        ChargeName::Entity { entity, resource, limit } => {
+            Some(EntityCharge { entity: lossy(entity), resource, limit, amount })
+        }
+    })
 }
 
 #[derive(Serialize)]

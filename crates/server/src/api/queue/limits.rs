@@ -1,17 +1,18 @@
-//! Named limits: the same for both doors. Set through the engine, which keeps them; taken here, without it.
+//! The limits of throttle keys: the same for both doors. Set through the engine, which keeps them; taken here, without it.
+//! Each is the limit `rate` of the entity by that name, on the resource `_default_`.
 
 use serde::Serialize;
 use tidegate_core::{Decision, NANOS_PER_S, Nanos};
-use tidegate_limiter::Buckets;
+use tidegate_ledger::{KeyView, Ledger};
 
 use super::document;
 use super::message::check_key;
 use crate::api::Refusal;
 use crate::api::namespace::NamespaceName;
 
-/// Named limits, at one moment.
+/// The limits of throttle keys, at one moment.
 pub struct Named<'a> {
-    pub(super) buckets: &'a Buckets,
+    pub(super) ledger: &'a Ledger,
     pub(super) now: Nanos,
 }
 
@@ -43,22 +44,24 @@ impl Named<'_> {
         check_key(key)?;
         let quantity = quantity.unwrap_or(1);
         let quantity = u64::try_from(quantity).map_err(|_| Refusal::invalid_quantity(quantity))?;
-        let decision = self.buckets.decide(&scoped(namespace, key), quantity, self.now);
+        let decision =
+            self.ledger.decide_key(self.ledger.space(namespace.as_str())?, key, quantity, self.now);
         decision.ok_or_else(|| Refusal::limit_not_found(key))
     }
 
     /// One limit.
     pub fn report(&self, namespace: &NamespaceName, key: &[u8]) -> Result<LimitReport, Refusal> {
-        let named = self.buckets.get(&scoped(namespace, key), self.now);
-        named.map(|named| report(key, &named)).ok_or_else(|| Refusal::limit_not_found(key))
+        let space = self.ledger.find_space(namespace.as_str());
+        let view = space.and_then(|space| self.ledger.key(space, key, self.now));
+        view.as_ref().map(report).ok_or_else(|| Refusal::limit_not_found(key))
     }
 
     /// All limits of a namespace, by key.
     pub fn list(&self, namespace: &NamespaceName) -> Vec<LimitReport> {
-        let prefix = scoped(namespace, b"");
-        let all = self.buckets.list(self.now);
-        let here = all.iter().filter_map(|named| Some((named.name.strip_prefix(prefix.as_slice())?, named)));
-        here.map(|(key, named)| report(key, named)).collect()
+        let space = self.ledger.find_space(namespace.as_str());
+        let mut views = space.map(|space| self.ledger.keys(space, self.now)).unwrap_or_default();
+        views.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        views.iter().map(report).collect()
     }
 
     /// One limit, as JSON.
@@ -72,20 +75,15 @@ impl Named<'_> {
     }
 }
 
-fn report(key: &[u8], named: &tidegate_limiter::buckets::Named) -> LimitReport {
+fn report(view: &KeyView) -> LimitReport {
     LimitReport {
-        key: String::from_utf8_lossy(key).into_owned(),
-        burst: named.limit.map(|limit| limit.burst()),
-        count: named.limit.map(|limit| limit.count()),
-        period_s: named.limit.map(|limit| limit.period_ns() as f64 / NANOS_PER_S as f64),
-        tokens: named.limit.map(|_| named.tokens),
-        closed_until_ms: named.closed_until.map(|until| until / NANOS_PER_MS),
+        key: String::from_utf8_lossy(&view.key).into_owned(),
+        burst: view.limit.map(|limit| limit.burst()),
+        count: view.limit.map(|limit| limit.count()),
+        period_s: view.limit.map(|limit| limit.period_ns() as f64 / NANOS_PER_S as f64),
+        tokens: view.limit.map(|_| view.tokens),
+        closed_until_ms: view.closed_until.map(|until| until / NANOS_PER_MS),
     }
 }
 
 const NANOS_PER_MS: u64 = 1_000_000;
-
-/// The name of a throttle key among the limits of all namespaces.
-fn scoped(namespace: &NamespaceName, key: &[u8]) -> Vec<u8> {
-    [namespace.as_str().as_bytes(), b"\0", key].concat()
-}

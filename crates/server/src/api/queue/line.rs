@@ -33,6 +33,14 @@ impl<T> Line<T> {
         self.waiting.push_back((pending, memo));
     }
 
+    /// Lines up an answer that somebody else than the engine sends.
+    pub fn expect(&mut self, answer: Pending, memo: T) {
+        if self.sent == self.waiting.len() {
+            self.sent += 1;
+        }
+        self.waiting.push_back((answer, memo));
+    }
+
     /// Whether everything is answered.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

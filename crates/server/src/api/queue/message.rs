@@ -1,6 +1,8 @@
 //! A message as it comes off a wire, and what has to hold for it.
 
 use bytes::Bytes;
+use tidegate_core::ledger::charge;
+use tidegate_core::ledger::name::{self, DEFAULT_RESOURCE, Named};
 use tidegate_engine::Due;
 
 use super::queues::Bounds;
@@ -27,6 +29,44 @@ pub struct NewMessage<'a> {
     pub throttle_keys: Option<Vec<Bytes>>,
     /// Throttle keys with amounts.
     pub charges: Vec<(Bytes, i64)>,
+    /// What its delivery takes from entities.
+    pub entity_charges: Vec<EntityCharge<'a>>,
+}
+
+/// What a delivery takes of one limit of an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EntityCharge<'a> {
+    /// Who pays.
+    pub entity: &'a [u8],
+    /// For what; empty is the default one.
+    pub resource: &'a [u8],
+    /// In which coin.
+    pub limit: &'a [u8],
+    /// How much.
+    pub amount: i64,
+}
+
+impl EntityCharge<'_> {
+    /// Its name in the queue, and its amount.
+    fn named(&self) -> Result<(Bytes, u64), Refusal> {
+        let resource = match self.resource {
+            b"" => DEFAULT_RESOURCE,
+            name => text(Named::Resource, name)?,
+        };
+        check_name(Named::Entity, self.entity)?;
+        let limit = text(Named::Limit, self.limit)?;
+        let amount = u64::try_from(self.amount).map_err(|_| Refusal::invalid_amount(limit, self.amount))?;
+        Ok((charge::encode(self.entity, resource, limit).into(), amount))
+    }
+}
+
+fn check_name(named: Named, name: &[u8]) -> Result<(), Refusal> {
+    name::check(named, name).map_err(|error| Refusal::from(tidegate_ledger::Refused::from(error)))
+}
+
+fn text(named: Named, name: &[u8]) -> Result<&str, Refusal> {
+    check_name(named, name)?;
+    std::str::from_utf8(name).map_err(|_| Refusal::no_name(named.as_str(), name))
 }
 
 /// The largest weight, as for the setting of a queue.
@@ -52,10 +92,12 @@ impl NewMessage<'_> {
         }
         self.check_headers()?;
         let keys = self.throttle_keys.iter().flatten().chain(self.charges.iter().map(|(key, _)| key));
-        for key in self.fairness_key.iter().chain(keys) {
+        self.fairness_key.iter().try_for_each(|key| check_length(key))?;
+        for key in keys {
             check_key(key)?;
         }
-        let charges = self.throttle_keys.as_ref().map_or(0, Vec::len) + self.charges.len();
+        let keys = self.throttle_keys.as_ref().map_or(0, Vec::len) + self.charges.len();
+        let charges = keys + self.entity_charges.len();
         if charges > MAX_CHARGES {
             let message = format!("the message draws on {charges} limits, {MAX_CHARGES} are allowed");
             return Err(Refusal::invalid_message(message, "name only limits that may run short"));
@@ -114,7 +156,7 @@ impl NewMessage<'_> {
 
     /// What the message itself says that it draws on; `None` if it says nothing.
     pub(super) fn said_charges(&mut self) -> Result<Option<Vec<(Bytes, u64)>>, Refusal> {
-        if self.throttle_keys.is_none() && self.charges.is_empty() {
+        if self.throttle_keys.is_none() && self.charges.is_empty() && self.entity_charges.is_empty() {
             return Ok(None);
         }
         let keys = self.throttle_keys.take().unwrap_or_default().into_iter().map(|key| (key, 1));
@@ -128,12 +170,26 @@ impl NewMessage<'_> {
                 }
             }
         }
+        for charge in &self.entity_charges {
+            all.push(charge.named()?);
+        }
         Ok(Some(all))
     }
 }
 
-/// Refuses a fairness key or throttle key that is none.
+/// Refuses a throttle key that is none.
 pub(super) fn check_key(key: &[u8]) -> Result<(), Refusal> {
+    match key.first() {
+        Some(0) => {
+            let message = "a throttle key begins with a zero byte".to_owned();
+            Err(Refusal::invalid_message(message, "begin it with anything else"))
+        }
+        _ => check_length(key),
+    }
+}
+
+/// Refuses a key that is empty or too long.
+fn check_length(key: &[u8]) -> Result<(), Refusal> {
     match key.len() {
         0 => Err(Refusal::invalid_message("a key is empty".to_owned(), "leave it out for the default")),
         len if len > MAX_KEY_BYTES => Err(Refusal::invalid_message(
@@ -190,8 +246,27 @@ mod tests {
         check(|message| (message.delay_ms, message.deliver_at_ms) = (Some(1), Some(1)), "invalid_message");
         check(|message| message.charges = vec![(Bytes::from_static(b"k"), 0)], "invalid_message");
         check(|message| message.throttle_keys = Some(vec![Bytes::from_static(b"k"); 17]), "invalid_message");
+        check(|message| message.throttle_keys = Some(vec![Bytes::from_static(b"\0k")]), "invalid_message");
+        check(|message| message.fairness_key = Some(Bytes::from_static(b"\0k")), "ok");
         check(|message| message.headers = vec![(b"n", b"v"); 65], "invalid_message");
         check(|message| message.headers = vec![(b"", b"v")], "invalid_message");
+    }
+
+    #[test]
+    fn what_entities_are_charged_has_a_name_of_its_own() {
+        let charge = EntityCharge { entity: b"acme", resource: b"gpt-4", limit: b"tpm", amount: 500 };
+        let default = EntityCharge { resource: b"", amount: 0, ..charge };
+        let mut message = NewMessage { entity_charges: vec![charge, default], ..NewMessage::default() };
+        let charges = message.said_charges().unwrap().unwrap();
+        let expected = [(&b"\0gpt-4\0tpm\0acme"[..], 500), (b"\0_default_\0tpm\0acme", 0)];
+        assert_eq!(charges.iter().map(|(name, amount)| (&name[..], *amount)).collect::<Vec<_>>(), expected);
+        let refused = |wrong| {
+            let mut message = NewMessage { entity_charges: vec![wrong], ..NewMessage::default() };
+            message.said_charges().unwrap_err().code().as_str()
+        };
+        assert_eq!(refused(EntityCharge { amount: -1, ..charge }), "invalid_amount");
+        assert_eq!(refused(EntityCharge { entity: b"a b", ..charge }), "invalid_name");
+        assert_eq!(refused(EntityCharge { limit: b"\xff", ..charge }), "invalid_name");
     }
 
     #[test]

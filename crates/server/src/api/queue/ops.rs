@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tidegate_core::queue::ConsumerId;
+use tidegate_engine::op::{Cost, WaitingAcquire};
 use tidegate_engine::{Admin, Close, Definition, Nack, Receive};
 
 use super::admin::{AdminCall, Told};
@@ -12,6 +13,7 @@ use super::port::{Op, Sink};
 use super::prepare::{Open, Prepared, prepare};
 use super::queues::Queues;
 use super::receipt;
+use crate::api::ledger::acquire::spent;
 use crate::api::metrics::QueueOperation;
 use crate::api::namespace::NamespaceName;
 use crate::api::{Refusal, Transport};
@@ -47,7 +49,12 @@ pub struct NackCall<'a> {
     pub error: Option<&'a [u8]>,
     /// A throttle key to leave alone, and for how many milliseconds.
     pub close: Option<(&'a [u8], i64)>,
+    /// The real cost of the attempt; as taken if it says nothing.
+    pub cost: Option<CostCall<'a>>,
 }
+
+/// The real cost of a message, in the caller's numbers.
+pub type CostCall<'a> = &'a [(&'a [u8], i64)];
 
 impl Ops {
     pub(super) fn new(queues: Arc<Queues>, transport: Transport) -> Ops {
@@ -134,11 +141,17 @@ impl Ops {
         self.ops.push(Op::Unsubscribe { consumer });
     }
 
-    /// The message is done with. Answered with `Done`.
-    pub fn ack(&mut self, namespace: &NamespaceName, queue: &[u8], text: &[u8]) -> Result<(), Refusal> {
-        let named = self.named(namespace, queue, text);
-        let (queue, receipt) = self.count(QueueOperation::Ack, named)?;
-        self.ops.push(Op::Ack { queue: queue.id, receipt });
+    /// The message is done with, at this cost if it says one. Answered with `Done`.
+    pub fn ack(
+        &mut self,
+        namespace: &NamespaceName,
+        queue: &[u8],
+        text: &[u8],
+        cost: CostCall<'_>,
+    ) -> Result<(), Refusal> {
+        let named = self.named(namespace, queue, text).and_then(|named| Ok((named, real_cost(cost)?)));
+        let ((queue, receipt), cost) = self.count(QueueOperation::Ack, named)?;
+        self.ops.push(Op::Ack { queue: queue.id, receipt, cost });
         Ok(())
     }
 
@@ -178,6 +191,11 @@ impl Ops {
         let (queue, receipt) = self.count(QueueOperation::Release, named)?;
         self.ops.push(Op::Release { queue: queue.id, receipt });
         Ok(())
+    }
+
+    /// Stands in line for an acquire. Answered with `Acquired`.
+    pub fn acquire(&mut self, waiting: Box<WaitingAcquire>) {
+        self.ops.push(Op::Acquire(waiting));
     }
 
     /// An administrative call. What comes back tells of its outcome.
@@ -225,6 +243,14 @@ impl Drop for Ops {
     }
 }
 
+fn real_cost(cost: CostCall<'_>) -> Result<Cost, Refusal> {
+    let spent = cost.iter().map(|(limit, amount)| {
+        let (limit, amount) = spent(limit, *amount)?;
+        Ok((limit.into(), amount))
+    });
+    spent.collect()
+}
+
 fn nack(call: NackCall<'_>) -> Result<Nack, Refusal> {
     let delay_ms = call.delay_ms.map(|delay| within("the delay", delay, 0, MAX_MS)).transpose()?;
     let error = call.error.map(|error| {
@@ -232,7 +258,8 @@ fn nack(call: NackCall<'_>) -> Result<Nack, Refusal> {
         String::from_utf8_lossy(kept).into_owned().into_boxed_str()
     });
     let close = call.close.map(|(key, retry_after_ms)| close(key, retry_after_ms)).transpose()?;
-    Ok(Nack { delay_ms, error, close })
+    let cost = real_cost(call.cost.unwrap_or_default())?;
+    Ok(Nack { delay_ms, error, close, cost })
 }
 
 /// A throttle key to leave alone.

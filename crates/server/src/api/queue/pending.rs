@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use tidegate_core::Nanos;
 use tidegate_engine::{Refused, Submission};
+use tidegate_ledger::SpaceId;
 use tokio::sync::oneshot;
 
 use super::hooks::Choosing;
@@ -24,6 +25,8 @@ pub struct Pending {
     stage: Stage,
     /// Whether the engine may wait for messages before it answers.
     waits: bool,
+    /// Where it stands in line for an acquire, if it does.
+    space: Option<SpaceId>,
 }
 
 enum Stage {
@@ -53,8 +56,26 @@ impl Pending {
         let (ops, open) = (std::mem::take(&mut gathered.ops), std::mem::take(&mut gathered.open));
         let (queues, transport) = (gathered.queues.clone(), gathered.transport);
         let (len, began) = (ops.len(), queues.now());
-        let waits = ops.iter().any(|op| matches!(op, Op::Receive(receive) if receive.wait_ms > 0));
-        Pending { queues, transport, len, began, stage: Stage::Held(Batch { ops, open }), waits }
+        let space = ops.iter().find_map(|op| match op {
+            Op::Acquire(waiting) => queues.ledger().find_space(&waiting.namespace),
+            _ => None,
+        });
+        let waits = ops.iter().any(|op| match op {
+            Op::Receive(receive) => receive.wait_ms > 0,
+            Op::Acquire(_) => true,
+            _ => false,
+        });
+        Pending { queues, transport, len, began, stage: Stage::Held(Batch { ops, open }), waits, space }
+    }
+
+    /// An answer that somebody else than the engine sends.
+    pub(super) fn elsewhere(
+        queues: Arc<Queues>,
+        transport: Transport,
+        answer: oneshot::Receiver<Vec<Outcome>>,
+    ) -> Pending {
+        let began = queues.now();
+        Pending { queues, transport, len: 1, began, stage: Stage::Sent(answer), waits: false, space: None }
     }
 
     /// Lets held operations go: nothing is before them any more.
@@ -88,7 +109,7 @@ impl Pending {
     fn send(&self, ops: Vec<Op>) -> Stage {
         let (sender, receiver) = oneshot::channel();
         // If the engine has stopped, the sender is dropped here, and the receiver says so.
-        self.queues.handle.submit(Submission { ops, reply: Reply::Caller(sender) }).ok();
+        self.queues.handle.submit(Submission { ops, reply: Reply::Caller(sender, self.space) }).ok();
         Stage::Sent(receiver)
     }
 
@@ -123,7 +144,7 @@ impl Drop for Pending {
         let Stage::Sent(receiver) = &mut self.stage else { return };
         receiver.close();
         match receiver.try_recv() {
-            Ok(outcomes) => self.queues.give_back(outcomes),
+            Ok(outcomes) => self.queues.give_back(outcomes, self.space),
             Err(_) if self.waits => {
                 let reply = Reply::Nobody;
                 // An engine that has stopped waits for nothing.

@@ -4,8 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use tidegate_core::Nanos;
 use tidegate_engine::engine::Question;
 use tidegate_engine::{Port, Submission};
+use tidegate_ledger::{Acquired, Granted, Ledger, SpaceId};
+use tidegate_limiter::Clock;
 use tidegate_store::disk::RealDisk;
 use tokio::sync::{mpsc, oneshot};
 
@@ -24,8 +27,8 @@ pub type Handle = tidegate_engine::Handle<ServerPort>;
 
 /// Who is answered.
 pub enum Reply {
-    /// Whoever submitted it.
-    Caller(oneshot::Sender<Vec<Outcome>>),
+    /// Whoever submitted it; if it stands in line for an acquire, where.
+    Caller(oneshot::Sender<Vec<Outcome>>, Option<SpaceId>),
     /// Nobody: the caller has left.
     Nobody,
     /// Somebody who only wants to know that there is an answer.
@@ -62,6 +65,8 @@ pub type Deliveries = mpsc::UnboundedReceiver<Delivered>;
 pub struct ServerPort {
     /// Set right after the engine was started: see [`Queues::start`](super::Queues::start).
     pub(super) handle: Arc<OnceLock<Handle>>,
+    /// Set with it.
+    pub(super) ledger: Arc<OnceLock<(Arc<Ledger>, Clock)>>,
     pub(super) hooks: Arc<Hooks>,
 }
 
@@ -81,15 +86,18 @@ impl Port for ServerPort {
     type Sink = Sink;
 
     fn reply(&mut self, to: Reply, outcomes: Vec<Outcome>) {
-        let unheard = match to {
-            Reply::Caller(sender) => sender.send(outcomes).err().unwrap_or_default(),
-            Reply::Nobody => Vec::new(),
+        let (unheard, space) = match to {
+            Reply::Caller(sender, space) => (sender.send(outcomes).err().unwrap_or_default(), space),
+            Reply::Nobody => (Vec::new(), None),
             Reply::Probe(answered) => {
                 answered.store(true, Ordering::Release);
-                Vec::new()
+                (Vec::new(), None)
             }
         };
         // Who does not hear the answer holds nothing.
+        if let (Some(space), Some((ledger, clock))) = (space, self.ledger.get()) {
+            release_leases(&unheard, ledger, space, clock.now());
+        }
         let undo: Vec<Op> = unheard.into_iter().flat_map(undo).collect();
         if !undo.is_empty() {
             self.post(undo);
@@ -97,7 +105,7 @@ impl Port for ServerPort {
     }
 
     fn listens(&self, to: &Reply) -> bool {
-        !matches!(to, Reply::Caller(sender) if sender.is_closed())
+        !matches!(to, Reply::Caller(sender, _) if sender.is_closed())
     }
 
     fn deliver(&mut self, to: &Sink, deliveries: Vec<Delivery>) -> bool {
@@ -109,7 +117,19 @@ impl Port for ServerPort {
     }
 }
 
-/// What gives back the leases of an outcome.
+/// Gives back what acquires have taken.
+pub(super) fn release_leases(outcomes: &[Outcome], ledger: &Ledger, space: SpaceId, now: Nanos) {
+    for outcome in outcomes {
+        if let Outcome::Acquired(acquired) = outcome
+            && let Acquired::Granted(Granted { lease: Some(lease), .. }) = &**acquired
+        {
+            // One that has expired meanwhile holds nothing.
+            ledger.release(space, *lease, now).ok();
+        }
+    }
+}
+
+/// What gives back the messages of an outcome.
 pub(super) fn undo(outcome: Outcome) -> Vec<Op> {
     match outcome {
         Outcome::Received(deliveries) => deliveries

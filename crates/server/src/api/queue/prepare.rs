@@ -105,7 +105,8 @@ impl Open {
             enqueue.cost = cost.clamp(1, MAX_COST);
         }
         if let (true, Some(keys)) = (self.throttle_keys, chosen.throttle_keys) {
-            enqueue.charges = keys.into_iter().take(MAX_CHARGES).map(|key| (key, 1)).collect();
+            let keys = keys.into_iter().filter(|key| key.first() != Some(&0));
+            enqueue.charges = keys.take(MAX_CHARGES).map(|key| (key, 1)).collect();
         }
     }
 }
@@ -117,7 +118,8 @@ fn find<'h>(headers: &[(&'h [u8], &'h [u8])], name: &str) -> Option<&'h [u8]> {
 
 /// A key that a template made, unless it cannot be one: then it is as if a header were missing.
 fn sound(key: Vec<u8>) -> Option<Bytes> {
-    (!key.is_empty() && key.len() <= MAX_KEY_BYTES).then(|| key.into())
+    let sound = key.first().is_some_and(|first| *first != 0) && key.len() <= MAX_KEY_BYTES;
+    sound.then(|| key.into())
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@ use std::sync::{Arc, OnceLock};
 
 use tidegate_core::Nanos;
 use tidegate_engine::{Admin, Definition, Directory, QueueReport, Submission, Task};
-use tidegate_limiter::{Buckets, Clock};
+use tidegate_ledger::{Acquired, Ledger, SpaceId};
+use tidegate_limiter::Clock;
+use tidegate_store::History;
 use tokio::sync::{oneshot, watch};
 
 use super::hooks::Hooks;
 use super::line::Line;
 use super::ops::Ops;
 use super::pending::Pending;
-use super::port::{Delivery, Engine, Handle, Op, Outcome, Reply, ServerPort, undo};
+use super::port::{Delivery, Engine, Handle, Op, Outcome, Reply, ServerPort, release_leases, undo};
 use super::readiness::Readiness;
 use super::{AdminCall, limits};
 use crate::api::metrics::QueueMetrics;
@@ -48,7 +50,8 @@ impl Bounds {
 pub struct Queues {
     pub(super) handle: Handle,
     directory: Arc<Directory>,
-    limits: Arc<Buckets>,
+    ledger: Arc<Ledger>,
+    history: Arc<History>,
     hooks: Arc<Hooks>,
     pub(super) clock: Clock,
     metrics: QueueMetrics,
@@ -60,46 +63,69 @@ pub struct Queues {
 /// What becomes the port of an engine that is about to be made: see [`Queues::new`].
 pub struct Prelude {
     handle: Arc<OnceLock<Handle>>,
+    ledger: Arc<OnceLock<(Arc<Ledger>, Clock)>>,
     hooks: Arc<Hooks>,
 }
 
 impl Prelude {
     /// For an engine whose queues run these hooks.
     pub fn new(hooks: Arc<Hooks>) -> Prelude {
-        Prelude { handle: Arc::default(), hooks }
+        Prelude { handle: Arc::default(), ledger: Arc::default(), hooks }
     }
 
     /// The port for the engine.
     pub fn port(&self) -> ServerPort {
-        ServerPort { handle: self.handle.clone(), hooks: self.hooks.clone() }
+        ServerPort { handle: self.handle.clone(), ledger: self.ledger.clone(), hooks: self.hooks.clone() }
     }
 }
 
 /// What can be seen of an engine without asking it.
 pub struct View {
     directory: Arc<Directory>,
-    limits: Arc<Buckets>,
+    ledger: Arc<Ledger>,
+    history: Arc<History>,
 }
 
 impl View {
-    /// Of an engine that is not yet running.
-    pub fn of(engine: &Engine) -> View {
-        View { directory: engine.directory().clone(), limits: engine.limits().clone() }
+    /// Of an engine that is not yet running, and what it keeps of the past.
+    pub fn of(engine: &Engine, history: &Arc<History>) -> View {
+        View {
+            directory: engine.directory().clone(),
+            ledger: engine.ledger().clone(),
+            history: history.clone(),
+        }
     }
 }
 
 impl Queues {
     /// The queues of an engine that now runs.
     pub fn new(prelude: Prelude, view: View, handle: Handle, clock: Clock, bounds: Bounds) -> Queues {
-        let Prelude { handle: known, hooks } = prelude;
-        // Nobody else sets it.
+        let Prelude { handle: known, ledger: owned, hooks } = prelude;
+        let View { directory, ledger, history } = view;
+        // Nobody else sets them.
         known.set(handle.clone()).ok();
-        let View { directory, limits } = view;
+        owned.set((ledger.clone(), clock.clone())).ok();
         hooks.serve(directory.clone());
         let (stopping, _) = watch::channel(false);
         let metrics = QueueMetrics::default();
         let readiness = Readiness::default();
-        Queues { handle, directory, limits, hooks, clock, metrics, bounds, readiness, stopping }
+        Queues { handle, directory, ledger, history, hooks, clock, metrics, bounds, readiness, stopping }
+    }
+
+    /// Does something off the loop, and answers when it is done.
+    pub fn elsewhere(
+        self: &Arc<Self>,
+        transport: Transport,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Pending {
+        let (sender, receiver) = oneshot::channel();
+        let work = move || {
+            work();
+            // Who has left does not hear it.
+            sender.send(vec![Outcome::Done]).ok();
+        };
+        drop(tokio::task::spawn_blocking(work));
+        Pending::elsewhere(self.clone(), transport, receiver)
     }
 
     /// Starts to gather operations.
@@ -123,6 +149,18 @@ impl Queues {
             Some(Outcome::Refused(refused)) => Err(refused.into()),
             Some(outcome) => Ok(outcome),
             None => Err(Refusal::shutting_down()),
+        }
+    }
+
+    /// Stands in line for an acquire. Ends early when the server stops.
+    pub async fn stand_in_line(&self, ops: Ops) -> Result<Acquired, Refusal> {
+        let mut stopping = self.stopping.subscribe();
+        tokio::select! {
+            outcome = self.ask(ops) => match outcome? {
+                Outcome::Acquired(acquired) => Ok(*acquired),
+                _ => Err(Refusal::shutting_down()),
+            },
+            _ = stopping.wait_for(|stopping| *stopping) => Err(Refusal::shutting_down()),
         }
     }
 
@@ -161,7 +199,10 @@ impl Queues {
     }
 
     /// Gives back what outcomes hold that nobody will hear of.
-    pub(super) fn give_back(&self, outcomes: Vec<Outcome>) {
+    pub(super) fn give_back(&self, outcomes: Vec<Outcome>, space: Option<SpaceId>) {
+        if let Some(space) = space {
+            release_leases(&outcomes, &self.ledger, space, self.now());
+        }
         let ops: Vec<Op> = outcomes.into_iter().flat_map(undo).collect();
         if !ops.is_empty() {
             // An engine that has stopped has given everything back.
@@ -181,9 +222,33 @@ impl Queues {
         &self.directory
     }
 
-    /// Named limits, which both doors draw on.
+    /// Entities, their limits and leases, which both doors draw on.
+    pub fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
+    }
+
+    /// What was used and what was changed.
+    pub fn history(&self) -> &Arc<History> {
+        &self.history
+    }
+
+    /// The number of a namespace among those of the ledger.
+    pub fn space(&self, namespace: &NamespaceName) -> Result<SpaceId, Refusal> {
+        Ok(self.ledger.space(namespace.as_str())?)
+    }
+
+    /// Refuses whoever works in a namespace that is deleted.
+    #[inline]
+    pub fn admit(&self, namespace: &str) -> Result<(), Refusal> {
+        match self.directory.deleted_at_ms(namespace) {
+            Some(_) => Err(Refusal::namespace_deleted(namespace)),
+            None => Ok(()),
+        }
+    }
+
+    /// The limits of throttle keys, which both doors draw on.
     pub fn limits(&self) -> limits::Named<'_> {
-        limits::Named { buckets: &self.limits, now: self.now() }
+        limits::Named { ledger: &self.ledger, now: self.now() }
     }
 
     /// Refuses more operations at once than are allowed.
@@ -219,7 +284,7 @@ impl Queues {
         let (sender, receiver) = oneshot::channel();
         let ops = namespaces.iter().map(list).collect();
         // If the engine has stopped there is nothing to tell.
-        self.handle.submit(Submission { ops, reply: Reply::Caller(sender) }).ok();
+        self.handle.submit(Submission { ops, reply: Reply::Caller(sender, None) }).ok();
         let told = namespaces.into_iter().zip(receiver.await.unwrap_or_default());
         let queues = |(namespace, outcome): (String, Outcome)| match outcome {
             Outcome::Queues(queues) => queues.into_iter().map(|queue| (namespace.clone(), queue)).collect(),
@@ -238,7 +303,7 @@ impl Queues {
         self.stopping.send_replace(true);
     }
 
-    pub(super) fn now(&self) -> Nanos {
+    pub(in crate::api) fn now(&self) -> Nanos {
         self.clock.now()
     }
 }

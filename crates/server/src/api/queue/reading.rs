@@ -18,7 +18,7 @@ impl Queues {
         });
         let rest = deliveries.split_off(fit.count());
         if !rest.is_empty() {
-            self.give_back(vec![Outcome::Received(rest)]);
+            self.give_back(vec![Outcome::Received(rest)], None);
         }
         let bodies = Delivery::read_all(&deliveries);
         let (mut read, mut fault) = (Vec::with_capacity(deliveries.len()), None);

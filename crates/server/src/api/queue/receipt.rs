@@ -30,11 +30,26 @@ impl Display for ReceiptText {
 
 /// An id in the 16 digits that go over the wire, without a detour.
 pub fn id_digits(id: MessageId) -> [u8; ID_DIGITS] {
+    digits_of(id.0)
+}
+
+/// A number in 16 digits.
+pub fn digits_of(number: u64) -> [u8; ID_DIGITS] {
     let mut digits = [0; ID_DIGITS];
     for (at, digit) in digits.iter_mut().enumerate() {
-        *digit = b"0123456789abcdef"[(id.0 >> (60 - 4 * at)) as usize & 0xF];
+        *digit = b"0123456789abcdef"[(number >> (60 - 4 * at)) as usize & 0xF];
     }
     digits
+}
+
+/// The number that 16 digits are.
+pub fn number_of(digits: &[u8]) -> Option<u64> {
+    let digits: &[u8; ID_DIGITS] = digits.try_into().ok()?;
+    digits.iter().try_fold(0, |number, &digit| match digit {
+        b'0'..=b'9' => Some(number << 4 | u64::from(digit - b'0')),
+        b'a'..=b'f' => Some(number << 4 | u64::from(digit - b'a' + 10)),
+        _ => None,
+    })
 }
 
 /// The digits of an id, a mark, and those of the largest delivery.
@@ -68,6 +83,11 @@ pub fn enqueued_at_ms(id: MessageId) -> u64 {
     id.0 >> 16
 }
 
+/// Reads the id of a message.
+pub fn parse_id(text: &[u8]) -> Result<MessageId, Refusal> {
+    number_of(text).map(MessageId).ok_or_else(|| Refusal::invalid_message_id(text))
+}
+
 /// Reads a receipt.
 pub fn parse(text: &[u8]) -> Result<Receipt, Refusal> {
     read(text).ok_or_else(|| Refusal::invalid_receipt(text))
@@ -76,11 +96,7 @@ pub fn parse(text: &[u8]) -> Result<Receipt, Refusal> {
 fn read(text: &[u8]) -> Option<Receipt> {
     let (id, rest) = text.split_at_checked(ID_DIGITS)?;
     let number = rest.strip_prefix(b"-")?;
-    let id = id.iter().try_fold(0, |id, &digit| match digit {
-        b'0'..=b'9' => Some(id << 4 | u64::from(digit - b'0')),
-        b'a'..=b'f' => Some(id << 4 | u64::from(digit - b'a' + 10)),
-        _ => None,
-    })?;
+    let id = number_of(id)?;
     if !number.iter().all(u8::is_ascii_digit) {
         return None;
     }

@@ -7,13 +7,16 @@ use tidegate_engine::Refused;
 use super::{Code, Refusal};
 
 /// Bytes that somebody sent, short enough and plain enough to be shown.
-fn shown(bytes: &[u8]) -> String {
+pub(super) fn shown(bytes: &[u8]) -> String {
     let text: String = String::from_utf8_lossy(bytes).chars().take(80).collect();
     text.escape_debug().to_string()
 }
 
 impl From<Refused> for Refusal {
     fn from(refused: Refused) -> Refusal {
+        if let Refused::Ledger(refused) = refused {
+            return refused.into();
+        }
         let (code, hint) = reason(&refused);
         Refusal::new(code, refused.to_string(), hint)
     }
@@ -45,7 +48,18 @@ fn reason(refused: &Refused) -> (Code, &'static str) {
             Code::QueueFull,
             "retry once consumers have caught up, or raise max_depth or max_bytes of the queue",
         ),
-        Refused::NeverPasses { .. } => (Code::NeverPasses, "charge less, or raise the burst of the limit"),
+        Refused::Ledger(refused) => super::ledger::reason(refused),
+        Refused::NamespaceDeleted(_) => (Code::NamespaceDeleted, "recover it first, or use another one"),
+        Refused::NamespaceNotFound(_) => (
+            Code::NamespaceNotFound,
+            "list the namespaces; one with nothing but inline keys is emptied by clearing them",
+        ),
+        Refused::NamespaceNotDeleted(_) => {
+            (Code::NamespaceNotFound, "delete it first, or list the namespaces")
+        }
+        Refused::DefaultNamespace => (Code::InvalidNamespace, "name another one"),
+        Refused::FlowNotFound(_) => (Code::MessageNotFound, "nothing of it waits or is in flight"),
+        Refused::NoSuchMessage(_) => (Code::MessageNotFound, "it is done with, or belongs to another queue"),
         Refused::NotADeadLetterQueue(_) => {
             (Code::NotADeadLetterQueue, "name the dead-letter queue itself, for instance NAME.dlq")
         }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use tidegate_client::load::Histogram;
 
+use crate::cli::bars::bar;
+
 /// The widest bar, in characters.
 const WIDTH: usize = 40;
-/// Bars grow by an eighth of a character.
-const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
 /// One bar: requests that took from `from_ns` to just below `to_ns`.
 struct Bucket {
@@ -24,7 +24,7 @@ pub fn draw(latency_ns: &Histogram<u64>) -> String {
     buckets.iter().fold(String::new(), |mut chart, bucket| {
         let share = bucket.count as f64 * 100.0 / total;
         let (from, to) = (time(bucket.from_ns), time(bucket.to_ns));
-        let bar = bar(bucket.count as f64 / highest as f64);
+        let bar = bar(bucket.count as f64 / highest as f64, WIDTH);
         let pad = " ".repeat(WIDTH - bar.chars().count());
         writeln!(chart, "  {from:>7} - {to:<7} {bar}{pad} {share:>6.2} %")
             .expect("a String takes every write");
@@ -50,12 +50,6 @@ fn buckets(latency_ns: &Histogram<u64>) -> Vec<Bucket> {
     let is_empty = |bucket: &Bucket| bucket.count == 0;
     let end = all.iter().rposition(|bucket| !is_empty(bucket)).map_or(0, |last| last + 1);
     all.into_iter().take(end).skip_while(is_empty).collect()
-}
-
-/// A bar that fills `share` of the width; anything above nothing shows.
-fn bar(share: f64) -> String {
-    let eighths = (share * (WIDTH * 8) as f64).ceil() as usize;
-    "█".repeat(eighths / 8) + EIGHTHS[eighths % 8]
 }
 
 /// A time in its natural unit, to three digits.

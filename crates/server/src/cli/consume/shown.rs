@@ -14,6 +14,18 @@ pub fn document(message: &Message) -> Value {
     let headers: BTreeMap<String, String> =
         message.headers.iter().map(|(name, value)| (lossy(name), lossy(value))).collect();
     let throttle_keys: Vec<String> = message.throttle_keys.iter().map(|key| lossy(key)).collect();
+    let charges: Vec<Value> = message
+        .charges
+        .iter()
+        .map(|charge| {
+            json!({
+                "entity": lossy(&charge.entity),
+                "resource": lossy(&charge.resource),
+                "limit": lossy(&charge.limit),
+                "amount": charge.amount,
+            })
+        })
+        .collect();
     let mut document = json!({
         "id": message.id,
         "receipt": message.receipt,
@@ -24,6 +36,7 @@ pub fn document(message: &Message) -> Value {
         "enqueued_at_ms": unix_ms(message.enqueued_at),
         "headers": headers,
         "throttle_keys": throttle_keys,
+        "charges": charges,
         "dead_letter": message.dead_letter.as_deref().map(|dead| json!({
             "queue": dead.queue,
             "reason": dead.reason,
@@ -55,6 +68,13 @@ pub fn words(message: &Message) -> String {
     if !message.throttle_keys.is_empty() {
         let keys = message.throttle_keys.iter().map(|key| lossy(key));
         rows.push(("throttle", keys.collect::<Vec<_>>().join(" ")));
+    }
+    if !message.charges.is_empty() {
+        let each = message.charges.iter().map(|charge| {
+            let names = [&charge.entity, &charge.resource, &charge.limit].map(|name| lossy(name)).join("/");
+            format!("{names}={}", charge.amount)
+        });
+        rows.push(("charges", each.collect::<Vec<_>>().join(" ")));
     }
     if let Some(DeadLetter { queue, reason, at, attempts }) = message.dead_letter.as_deref() {
         let since = since(*at, now);

@@ -60,7 +60,7 @@ fn a_flag_wins_over_a_variable_over_the_file() {
     check(
         said,
         expect![[r#"
-            ok: 3 set, 49 at the default
+            ok: 3 set, 58 at the default
               log_level = "error"  (TIDEGATE_LOG_LEVEL)
               threads = 3  (--threads)
               http.max_batch = 1  (t.toml:4)
@@ -86,7 +86,7 @@ fn every_kind_of_value_is_read_from_text() {
     check(
         said,
         expect![[r#"
-            ok: 8 set, 44 at the default
+            ok: 8 set, 53 at the default
               data_dir = "elsewhere"  (TIDEGATE_DATA_DIR)
               auth_token = "(hidden)"  (TIDEGATE_AUTH_TOKEN)
               resp.enabled = false  (TIDEGATE_RESP_ENABLED)
@@ -247,9 +247,16 @@ fn options_that_do_not_go_together_are_told() {
     "#]],
     );
     check_file(
+        "ledger.lease_ttl_ms = 5000\nledger.max_lease_ttl_ms = 4000",
+        expect![[r#"
+        error: ledger.lease_ttl_ms is 5000, longer than ledger.max_lease_ttl_ms = 4000
+        hint: lower the first, or raise the second
+    "#]],
+    );
+    check_file(
         "http.address = '127.0.0.1:0'\nresp.address = '127.0.0.1:0'",
         expect![[r#"
-            ok: 2 set, 50 at the default
+            ok: 2 set, 59 at the default
               http.address = "127.0.0.1:0"  (t.toml:1)
               resp.address = "127.0.0.1:0"  (t.toml:2)
         "#]],
@@ -257,7 +264,7 @@ fn options_that_do_not_go_together_are_told() {
     check_file(
         "keys.max_key_bytes = 65536\nmsgpack.enabled = false",
         expect![[r#"
-            ok: 2 set, 50 at the default
+            ok: 2 set, 59 at the default
               msgpack.enabled = false  (t.toml:2)
               keys.max_key_bytes = 65536  (t.toml:1)
         "#]],
@@ -265,9 +272,63 @@ fn options_that_do_not_go_together_are_told() {
 }
 
 #[test]
+fn limits_are_a_text_or_in_a_file_a_list() {
+    check_file(
+        "[ledger]\ndefault_limits = [\n  'rpm=3/day', # each\n  'tpm=10000/minute,burst=20000',\n]",
+        expect![[r#"
+            ok: 1 set, 60 at the default
+              ledger.default_limits = "rpm=3/day; tpm=10000/minute,burst=20000"  (t.toml:2)
+        "#]],
+    );
+    check_file(
+        "[ledger]\ndefault_limits = 'rpm=3/day; inflight=8'",
+        expect![[r#"
+        ok: 1 set, 60 at the default
+          ledger.default_limits = "rpm=3/day; inflight=8"  (t.toml:2)
+    "#]],
+    );
+    check_file(
+        "[ledger]\ndefault_limits = ['rpm=3/day', 8]",
+        expect![[r#"
+        error: t.toml:2: ledger.default_limits cannot be ['rpm=3/day', 8]; expected limits of different names, for example "rpm=60/minute; inflight=8", or in a file ["rpm=60/minute", "inflight=8"]
+        hint: leave it out to keep the default, ""
+    "#]],
+    );
+    check_file(
+        "[ledger]\ndefault_limits = ['rpm=3/day', 'rpm']",
+        expect![[r#"
+        error: t.toml:2: ledger.default_limits cannot be ["rpm=3/day", "rpm"]; expected limits of different names, for example "rpm=60/minute; inflight=8", or in a file ["rpm=60/minute", "inflight=8"]
+        hint: leave it out to keep the default, ""
+    "#]],
+    );
+    check_file(
+        "[ledger]\ndefault_limits = 8",
+        expect![[r#"
+        error: t.toml:2: ledger.default_limits cannot be 8; expected limits of different names, for example "rpm=60/minute; inflight=8", or in a file ["rpm=60/minute", "inflight=8"]
+        hint: leave it out to keep the default, ""
+    "#]],
+    );
+    check_file(
+        "threads = ['1']",
+        expect![[r#"
+        error: t.toml:1: threads cannot be ["1"]; expected a whole number from 0 to 1024
+        hint: leave it out to keep the default, 0
+    "#]],
+    );
+    check(
+        Said { env: &[("TIDEGATE_LEDGER_DEFAULT_LIMITS", "['rpm=3/day']")], ..Said::default() },
+        expect![[r#"
+            error: TIDEGATE_LEDGER_DEFAULT_LIMITS: ledger.default_limits cannot be "['rpm=3/day']"; expected limits of different names, for example "rpm=60/minute; inflight=8", or in a file ["rpm=60/minute", "inflight=8"]
+            hint: leave it out to keep the default, ""
+        "#]],
+    );
+}
+
+#[test]
 fn a_print_out_loads_as_what_was_printed() {
     let file = "data_dir = 'a \"quoted\" dir'\n[limits]\ndefault_burst = 1\ndefault_rate = 2\ndefault_period = 3\n\
-                [keys]\nwhen_full = 'admit'\n[msgpack]\nenabled = false";
+                [keys]\nwhen_full = 'admit'\n[msgpack]\nenabled = false\n\
+                [ledger]\ndefault_limits = ['rpm=3/day', 'inflight=8']";
     let loaded = Said { file, ..Said::default() }.load().unwrap();
     let printed = print::toml(&loaded);
     let again = Said { file: &printed, ..Said::default() }.load().unwrap();

@@ -14,6 +14,8 @@
 //! | `limiter` | the same for `throttlecrab.RateLimiter` |
 //! | `stream` | `ThrottleStream` |
 //! | `queue` | `tidegate.v1.Queue` |
+//! | `ledger` | `tidegate.v1.Ledger` |
+//! | `json_text` | fields that hold a JSON document as text |
 //! | `health` | `grpc.health.v1.Health` |
 //! | `reflection` | `grpc.reflection.v1` and `v1alpha` |
 //! | `services` | what tonic serves, and the way to it |
@@ -23,6 +25,8 @@
 mod ask;
 mod frame;
 mod health;
+mod json_text;
+mod ledger;
 mod limiter;
 mod path;
 mod queue;
@@ -39,6 +43,7 @@ pub mod throttlecrab;
 #[path = "generated/tidegate.v1.rs"]
 pub mod v1;
 
+pub use ledger::{LedgerCall, Ran};
 pub use queue::QueueCall;
 pub use services::{Begun, Calling, Services};
 pub use status::trailers;

@@ -7,6 +7,8 @@ pub enum Target {
     Unary(Method),
     /// A method of `tidegate.v1.Queue` with one message each way.
     Queue(QueueMethod),
+    /// A method of `tidegate.v1.Ledger`.
+    Ledger(LedgerMethod),
     /// A method with streams of messages.
     Stream(Stream),
     /// A method of the health service.
@@ -77,8 +79,50 @@ pub enum QueueMethod {
     RemoveSetting,
 }
 
+/// A method of `tidegate.v1.Ledger`, by its name there.
+#[allow(missing_docs)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LedgerMethod {
+    Acquire,
+    Adjust,
+    Settle,
+    ReleaseLease,
+    ExtendLease,
+    GetLease,
+    ListLeases,
+    CreateEntity,
+    UpdateEntity,
+    PutEntities,
+    MoveEntity,
+    DeleteEntity,
+    GetEntity,
+    ListEntities,
+    ListChildren,
+    SetScope,
+    GetScope,
+    RemoveScope,
+    Resolve,
+    ListCustom,
+    Available,
+    Capacity,
+    ResetBuckets,
+    TopUp,
+    CloseBuckets,
+    Usage,
+    Audit,
+    Why,
+    ExportManifest,
+    PlanManifest,
+    ApplyManifest,
+    ListNamespaces,
+    DeleteNamespace,
+    RecoverNamespace,
+    PurgeNamespace,
+}
+
 /// The services that are this server's own.
-pub const SERVICES: [&str; 3] = ["throttlecrab.RateLimiter", "tidegate.v1.Ask", "tidegate.v1.Queue"];
+pub const SERVICES: [&str; 4] =
+    ["throttlecrab.RateLimiter", "tidegate.v1.Ask", "tidegate.v1.Ledger", "tidegate.v1.Queue"];
 
 /// Finds the target of a path.
 pub fn find(path: &str) -> Option<Target> {
@@ -94,6 +138,7 @@ pub fn find(path: &str) -> Option<Target> {
         ("tidegate.v1.Queue", "EnqueueStream") => Some(Target::Stream(Stream::Enqueue)),
         ("tidegate.v1.Queue", "Consume") => Some(Target::Stream(Stream::Consume)),
         ("tidegate.v1.Queue", method) => find_queue(method).map(Target::Queue),
+        ("tidegate.v1.Ledger", method) => find_ledger(method).map(Target::Ledger),
         ("grpc.health.v1.Health", _) => Some(Target::Health),
         ("grpc.reflection.v1.ServerReflection", _) => Some(Target::ReflectionV1),
         ("grpc.reflection.v1alpha.ServerReflection", _) => Some(Target::ReflectionV1Alpha),
@@ -129,6 +174,47 @@ fn find_queue(method: &str) -> Option<QueueMethod> {
         "GetSetting" => QueueMethod::GetSetting,
         "ListSettings" => QueueMethod::ListSettings,
         "RemoveSetting" => QueueMethod::RemoveSetting,
+        _ => return None,
+    })
+}
+
+fn find_ledger(method: &str) -> Option<LedgerMethod> {
+    Some(match method {
+        "Acquire" => LedgerMethod::Acquire,
+        "Adjust" => LedgerMethod::Adjust,
+        "Settle" => LedgerMethod::Settle,
+        "ReleaseLease" => LedgerMethod::ReleaseLease,
+        "ExtendLease" => LedgerMethod::ExtendLease,
+        "GetLease" => LedgerMethod::GetLease,
+        "ListLeases" => LedgerMethod::ListLeases,
+        "CreateEntity" => LedgerMethod::CreateEntity,
+        "UpdateEntity" => LedgerMethod::UpdateEntity,
+        "PutEntities" => LedgerMethod::PutEntities,
+        "MoveEntity" => LedgerMethod::MoveEntity,
+        "DeleteEntity" => LedgerMethod::DeleteEntity,
+        "GetEntity" => LedgerMethod::GetEntity,
+        "ListEntities" => LedgerMethod::ListEntities,
+        "ListChildren" => LedgerMethod::ListChildren,
+        "SetScope" => LedgerMethod::SetScope,
+        "GetScope" => LedgerMethod::GetScope,
+        "RemoveScope" => LedgerMethod::RemoveScope,
+        "Resolve" => LedgerMethod::Resolve,
+        "ListCustom" => LedgerMethod::ListCustom,
+        "Available" => LedgerMethod::Available,
+        "Capacity" => LedgerMethod::Capacity,
+        "ResetBuckets" => LedgerMethod::ResetBuckets,
+        "TopUp" => LedgerMethod::TopUp,
+        "CloseBuckets" => LedgerMethod::CloseBuckets,
+        "Usage" => LedgerMethod::Usage,
+        "Audit" => LedgerMethod::Audit,
+        "Why" => LedgerMethod::Why,
+        "ExportManifest" => LedgerMethod::ExportManifest,
+        "PlanManifest" => LedgerMethod::PlanManifest,
+        "ApplyManifest" => LedgerMethod::ApplyManifest,
+        "ListNamespaces" => LedgerMethod::ListNamespaces,
+        "DeleteNamespace" => LedgerMethod::DeleteNamespace,
+        "RecoverNamespace" => LedgerMethod::RecoverNamespace,
+        "PurgeNamespace" => LedgerMethod::PurgeNamespace,
         _ => return None,
     })
 }

@@ -10,6 +10,7 @@ use tonic::codegen::{BoxFuture, Service};
 use tonic_health::pb::health_server::HealthServer;
 
 use super::health::Health;
+use super::ledger::LedgerCall;
 use super::path::{self, Stream, Target};
 use super::queue::{self, QueueCall};
 use super::reflection::Reflection;
@@ -28,6 +29,8 @@ pub enum Begun {
     Unary(Unary, Incoming),
     /// The same, and then for the queues.
     Queue(QueueCall, Incoming),
+    /// The same, on the ledger.
+    Ledger(LedgerCall, Incoming),
     /// It is with tonic.
     Calling(Calling),
 }
@@ -67,6 +70,10 @@ impl Services {
             Target::Queue(method) => {
                 let caller = queue::Caller::new(&self.api, request.headers())?;
                 return Ok(Begun::Queue(QueueCall::new(caller, method), request.into_body()));
+            }
+            Target::Ledger(method) => {
+                let call = LedgerCall::new(method, &self.api, request.headers())?;
+                return Ok(Begun::Ledger(call, request.into_body()));
             }
             Target::Stream(Stream::Throttle) => {
                 let namespace = namespace(&self.api, request.headers())?;

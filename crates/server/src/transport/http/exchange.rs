@@ -15,9 +15,9 @@ use super::headers::{self, MediaType};
 use super::operation::Operation;
 use super::outgoing::Outgoing;
 use super::patience::within;
-use super::route::{self, Found, Route};
+use super::route::{self, Route};
 use super::wire::Peer;
-use super::{HttpDoor, body, openapi, queue, reply};
+use super::{HttpDoor, body, ledger, openapi, queue, reply};
 use crate::api::{Refusal, Transport};
 use crate::transport::grpc;
 
@@ -53,6 +53,7 @@ enum Step {
     Answered(Response<Outgoing>),
     Ask(Operation, Version, Incoming),
     Unary(grpc::Unary, Incoming),
+    Ledger(grpc::LedgerCall, Incoming),
     Calling(grpc::Calling),
     /// Boxed, since these wait and hold much, and most requests are none of them.
     Waiting(Waiting),
@@ -73,6 +74,7 @@ pub fn exchange(
             Step::Answered(response) => Ok(response),
             Step::Ask(operation, version, body) => Ok(ask(open.door(), operation, version, body).await),
             Step::Unary(unary, body) => Ok(call(open.door(), unary, body).await),
+            Step::Ledger(call, body) => Ok(ledger_call(open.door(), call, body).await),
             Step::Calling(calling) => Ok(finish(calling, open).await),
             Step::Waiting(waiting) => Ok(waiting.await),
         }
@@ -93,6 +95,7 @@ fn begin_call(connection: &Rc<Connection>, request: Request<Incoming>) -> Step {
     let door = &connection.door;
     match door.grpc.begin(request) {
         Ok(grpc::Begun::Unary(unary, body)) => Step::Unary(unary, body),
+        Ok(grpc::Begun::Ledger(call, body)) => Step::Ledger(call, body),
         Ok(grpc::Begun::Queue(call, body)) => {
             Step::Waiting(Box::pin(queue_call(connection.clone(), call, body)))
         }
@@ -110,12 +113,12 @@ fn begin_json(
     request: Request<Incoming>,
 ) -> Result<Step, Refusal> {
     let door = &connection.door;
-    let Found { route, name } = match route::find(request.method(), request.uri().path()) {
+    let found = match route::find(request.method(), request.uri().path()) {
         Ok(found) => found,
         Err(miss) => return Ok(Step::Answered(miss.response())),
     };
     let authorized = || door.api.authorize(headers::bearer(request.headers()));
-    let response = match route {
+    let response = match found.route {
         Route::Health => reply::json(r#"{"status":"ok"}"#),
         Route::Ready => door.api.ready().map(|()| reply::json(r#"{"status":"ready"}"#))?,
         Route::OpenApi => authorized().map(|()| reply::json(openapi::DOCUMENT))?,
@@ -130,10 +133,25 @@ fn begin_json(
         }
         Route::Queue(route) => {
             let (uri, headers) = (request.uri(), request.headers());
-            let checked = authorized().and_then(|()| queue::Call::new(route, name, &door.api, uri, headers));
+            let checked =
+                authorized().and_then(|()| queue::Call::new(route, found.names[0], &door.api, uri, headers));
             let call = checked.inspect_err(|_| door.count_refused(Transport::Http))?;
             let version = request.version();
             return Ok(Step::Waiting(Box::pin(queue_request(
+                connection.clone(),
+                peer,
+                call,
+                version,
+                request.into_body(),
+            ))));
+        }
+        Route::Ledger(route) => {
+            let (uri, headers) = (request.uri(), request.headers());
+            let checked =
+                authorized().and_then(|()| ledger::Call::new(route, &found, &door.api, uri, headers));
+            let call = checked.inspect_err(|_| door.count_refused(Transport::Http))?;
+            let version = request.version();
+            return Ok(Step::Waiting(Box::pin(ledger_request(
                 connection.clone(),
                 peer,
                 call,
@@ -181,6 +199,25 @@ async fn queue_request(
     }
 }
 
+async fn ledger_request(
+    connection: Rc<Connection>,
+    peer: Option<Peer>,
+    call: ledger::Call,
+    version: Version,
+    body: Incoming,
+) -> Response<Outgoing> {
+    match body::collect(body, &connection.door).await {
+        Ok(body) => {
+            let answered = call.run(&body, peer.as_ref()).await;
+            answered.unwrap_or_else(|refusal| reply::refusal(&refusal))
+        }
+        Err(refusal) => {
+            connection.door.count_refused(Transport::Http);
+            reply::unread(&refusal, version)
+        }
+    }
+}
+
 async fn queue_call(connection: Rc<Connection>, call: grpc::QueueCall, body: Incoming) -> Response<Outgoing> {
     let answered = match body::collect(body, &connection.door).await {
         Ok(body) => call.run(body).await,
@@ -195,6 +232,20 @@ async fn queue_call(connection: Rc<Connection>, call: grpc::QueueCall, body: Inc
 async fn call(door: &HttpDoor, unary: grpc::Unary, body: Incoming) -> Response<Outgoing> {
     let answered = match body::collect(body, door).await {
         Ok(body) => unary.run(&door.api, door.max_batch, body),
+        Err(refusal) => {
+            door.count_refused(Transport::Grpc);
+            Err(refusal.into())
+        }
+    };
+    answered.map_or_else(reply::status, reply::message)
+}
+
+async fn ledger_call(door: &HttpDoor, call: grpc::LedgerCall, body: Incoming) -> Response<Outgoing> {
+    let answered = match body::collect(body, door).await {
+        Ok(body) => match call.run(body) {
+            grpc::Ran::Done(answered) => answered,
+            grpc::Ran::Waits(waiting) => waiting.await,
+        },
         Err(refusal) => {
             door.count_refused(Transport::Grpc);
             Err(refusal.into())

@@ -15,12 +15,20 @@ pub fn namespace(api: &Api, headers: &HeaderMap) -> Result<Namespace, Refusal> {
     }
 }
 
-/// The same by its name, which queues, limits and settings are kept under.
-pub fn namespace_name(headers: &HeaderMap) -> Result<NamespaceName, Refusal> {
+/// The same by its name, which entities, queues, limits and settings are kept under.
+pub fn namespace_name(api: &Api, headers: &HeaderMap) -> Result<NamespaceName, Refusal> {
     match headers.get(NAMESPACE) {
-        None => Ok(NamespaceName::default_name()),
-        Some(name) => NamespaceName::new(name.as_bytes()),
+        None => Ok(api.default_namespace_name().clone()),
+        Some(name) => api.namespace_name(name.as_bytes()),
     }
+}
+
+/// Names who is to be named in the audit; on gRPC it is metadata.
+const ACTOR: &str = "tidegate-actor";
+
+/// Who is named in the audit, if anybody is.
+pub fn actor(headers: &HeaderMap) -> Option<String> {
+    headers.get(ACTOR).map(|name| String::from_utf8_lossy(name.as_bytes()).into_owned())
 }
 
 /// The token of `Authorization: Bearer TOKEN`.

@@ -19,6 +19,8 @@
 //! | `body` | taking in a request body, bounded in size and time |
 //! | `operation` | the operations: JSON in, JSON out |
 //! | `queue` | the same for the Queue door, where answers have to be waited for |
+//! | `ledger` | the same for entities, their limits and leases |
+//! | `query` | what is behind the `?` of a path |
 //! | `parse` | the JSON that clients send, and how a mistake in it is told |
 //! | `encode` | the JSON that is sent back |
 //! | `reply` | responses |
@@ -38,12 +40,14 @@ mod door;
 mod encode;
 mod exchange;
 mod headers;
+mod ledger;
 mod openapi;
 mod operation;
 mod outgoing;
 mod parse;
 mod patience;
 mod plain;
+mod query;
 mod queue;
 mod refuse;
 mod reply;
@@ -53,6 +57,6 @@ mod wire;
 
 pub use connection::serve;
 pub use door::HttpDoor;
-pub use headers::{bearer, namespace, namespace_name};
+pub use headers::{actor, bearer, namespace, namespace_name};
 pub use operation::check_batch;
 pub use refuse::refuse;

@@ -6,6 +6,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::mpsc;
 
 use super::exchange::Open;
 use crate::api::Refusal;
@@ -21,6 +22,8 @@ pub enum Outgoing {
     AllIsWell,
     /// Messages as they come, and whatever trailers end them.
     Call(Box<Call>),
+    /// Pieces as they come.
+    Pieces(mpsc::Receiver<Result<Bytes, Refusal>>),
 }
 
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
@@ -47,7 +50,7 @@ impl Outgoing {
                 let trailers = HeaderMap::from_iter([(GRPC_STATUS, GRPC_OK)]);
                 Some((Frame::trailers(trailers), Outgoing::nothing()))
             }
-            Outgoing::Call(_) => None,
+            Outgoing::Call(_) | Outgoing::Pieces(_) => None,
         }
     }
 }
@@ -60,8 +63,13 @@ impl Body for Outgoing {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, tonic::Status>>> {
-        if let Outgoing::Call(call) = &mut *self {
-            return call.poll_frame(cx);
+        match &mut *self {
+            Outgoing::Call(call) => return call.poll_frame(cx),
+            Outgoing::Pieces(pieces) => {
+                let piece = ready!(pieces.poll_recv(cx));
+                return Poll::Ready(piece.map(|piece| piece.map(Frame::data).map_err(tonic::Status::from)));
+            }
+            _ => {}
         }
         let Some((frame, rest)) = self.split() else { return Poll::Ready(None) };
         *self = rest;
@@ -71,7 +79,7 @@ impl Body for Outgoing {
     fn is_end_stream(&self) -> bool {
         match self {
             Outgoing::Whole(bytes) => bytes.is_empty(),
-            Outgoing::Message(_) | Outgoing::AllIsWell => false,
+            Outgoing::Message(_) | Outgoing::AllIsWell | Outgoing::Pieces(_) => false,
             Outgoing::Call(call) => call.open.is_none() || call.frames.is_end_stream(),
         }
     }
@@ -80,7 +88,7 @@ impl Body for Outgoing {
         match self {
             Outgoing::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             // gRPC has no use for a content length.
-            Outgoing::Message(_) | Outgoing::AllIsWell => SizeHint::default(),
+            Outgoing::Message(_) | Outgoing::AllIsWell | Outgoing::Pieces(_) => SizeHint::default(),
             Outgoing::Call(call) => call.frames.size_hint(),
         }
     }

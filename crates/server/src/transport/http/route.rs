@@ -13,6 +13,8 @@ pub enum Route {
     Ask(Ask),
     /// An operation on queues, limits and settings.
     Queue(Queue),
+    /// An operation on entities, their limits and leases.
+    Ledger(Ledger),
     /// Does the process live?
     Health,
     /// Can it decide?
@@ -97,36 +99,140 @@ pub enum Queue {
     RemoveSetting,
 }
 
-/// One row of the table. A path has at most one part in braces, which stands for any name.
+/// An operation on entities, their limits and leases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ledger {
+    /// Take charges, all or none.
+    Acquire,
+    /// End a lease at its real cost.
+    SettleLease,
+    /// Take more, or give some back.
+    AdjustLease,
+    /// End a lease and give all of it back.
+    ReleaseLease,
+    /// Let a lease last longer.
+    ExtendLease,
+    /// Tell of open leases.
+    ListLeases,
+    /// Tell of one.
+    GetLease,
+    /// Tell of every entity.
+    ListEntities,
+    /// Make one.
+    CreateEntity,
+    /// Make several, or change those that are there.
+    PutEntities,
+    /// Tell of one.
+    GetEntity,
+    /// Change it.
+    UpdateEntity,
+    /// Delete it.
+    DeleteEntity,
+    /// Give it another parent.
+    MoveEntity,
+    /// Tell of those whose parent it is.
+    ListChildren,
+    /// Set what holds for it on every resource.
+    SetEntityDefault,
+    /// Tell what is set there.
+    GetEntityDefault,
+    /// Remove that.
+    RemoveEntityDefault,
+    /// Set what holds for it on a resource.
+    SetEntityResource,
+    /// Tell what is set there.
+    GetEntityResource,
+    /// Remove that.
+    RemoveEntityResource,
+    /// Set what holds for a resource.
+    SetResource,
+    /// Tell what is set there.
+    GetResource,
+    /// Remove that.
+    RemoveResource,
+    /// Set what holds for everybody.
+    SetSystem,
+    /// Tell what is set there.
+    GetSystem,
+    /// Remove that.
+    RemoveSystem,
+    /// Tell what applies, and from which level.
+    Resolve,
+    /// Tell whether an acquire would pass.
+    Available,
+    /// Make buckets full.
+    Reset,
+    /// Add to buckets.
+    TopUp,
+    /// Let nobody take from them for a while.
+    CloseBuckets,
+    /// Tell what is left over all entities.
+    Capacity,
+    /// Tell who has limits of its own.
+    ListCustom,
+    /// Tell all that is set.
+    Export,
+    /// Tell what a manifest would change.
+    Plan,
+    /// Make what is set the same as a manifest says.
+    Apply,
+    /// Tell what was used.
+    Usage,
+    /// The same as a table.
+    UsageCsv,
+    /// Tell what was changed, by whom.
+    Audit,
+    /// The same, all of it, as compressed lines.
+    AuditLines,
+    /// Tell what waits for what.
+    Why,
+    /// Tell of every namespace.
+    ListNamespaces,
+    /// Refuse whoever names it.
+    DeleteNamespace,
+    /// Let them in again.
+    RecoverNamespace,
+    /// Forget it for good.
+    PurgeNamespace,
+}
+
+/// One row of the table. A path has at most two parts in braces, which stand for any names.
 pub struct Row {
     pub(super) method: Method,
     pub(super) path: &'static str,
-    /// Where the braces begin and end; both at the end if there are none.
-    braces: (usize, usize),
+    /// Whether there is a part in braces.
+    named: bool,
     route: Route,
 }
 
 const fn row(method: Method, path: &'static str, route: Route) -> Row {
     let bytes = path.as_bytes();
-    let (mut open, mut close) = (0, 0);
-    while open < bytes.len() && bytes[open] != b'{' {
-        open += 1;
+    let mut at = 0;
+    while at < bytes.len() && bytes[at] != b'{' {
+        at += 1;
     }
-    while close < bytes.len() && (close == 0 || bytes[close - 1] != b'}') {
-        close += 1;
-    }
-    Row { method, path, braces: (open, close), route }
+    Row { method, path, named: at < bytes.len(), route }
 }
 
 impl Row {
     /// What stands in place of the braces, if the path is this row's.
-    fn matches<'p>(&self, path: &'p str) -> Option<&'p str> {
-        let (open, close) = self.braces;
-        if open == close {
-            return (self.path == path).then_some("");
+    fn matches<'p>(&self, path: &'p str) -> Option<[&'p str; 2]> {
+        if !self.named {
+            return (self.path == path).then_some([""; 2]);
         }
-        let name = path.strip_prefix(&self.path[..open])?.strip_suffix(&self.path[close..])?;
-        (!name.is_empty() && !name.contains('/')).then_some(name)
+        let (mut found, mut names) = ([""; 2], 0);
+        let (mut asked, mut own) = (path.split('/'), self.path.split('/'));
+        loop {
+            match (asked.next(), own.next()) {
+                (None, None) => return Some(found),
+                (Some(part), Some(name)) if name.starts_with('{') => {
+                    *found.get_mut(names)? = Some(part).filter(|part| !part.is_empty())?;
+                    names += 1;
+                }
+                (Some(part), Some(name)) if part == name => {}
+                _ => return None,
+            }
+        }
     }
 }
 
@@ -140,6 +246,9 @@ pub const TABLE: &[Row] = &[
     row(Method::POST, "/queues/{queue}/nack", Route::Queue(Queue::Nack)),
     row(Method::POST, "/queues/{queue}/extend", Route::Queue(Queue::Extend)),
     row(Method::POST, "/queues/{queue}/release", Route::Queue(Queue::Release)),
+    row(Method::POST, "/acquire", Route::Ledger(Ledger::Acquire)),
+    row(Method::POST, "/leases/{lease}/settle", Route::Ledger(Ledger::SettleLease)),
+    row(Method::POST, "/leases/{lease}/adjust", Route::Ledger(Ledger::AdjustLease)),
     row(Method::POST, "/limits/{key}/take", Route::Queue(Queue::TakeLimit)),
     row(Method::POST, "/limits/{key}/close", Route::Queue(Queue::CloseLimit)),
     row(Method::POST, "/throttle/peek", Route::Ask(Ask::Peek)),
@@ -168,6 +277,49 @@ pub const TABLE: &[Row] = &[
     row(Method::GET, "/settings/{key}", Route::Queue(Queue::GetSetting)),
     row(Method::PUT, "/settings/{key}", Route::Queue(Queue::SetSetting)),
     row(Method::DELETE, "/settings/{key}", Route::Queue(Queue::RemoveSetting)),
+    row(Method::POST, "/leases/{lease}/release", Route::Ledger(Ledger::ReleaseLease)),
+    row(Method::POST, "/leases/{lease}/extend", Route::Ledger(Ledger::ExtendLease)),
+    row(Method::GET, "/leases", Route::Ledger(Ledger::ListLeases)),
+    row(Method::GET, "/leases/{lease}", Route::Ledger(Ledger::GetLease)),
+    row(Method::GET, "/entities", Route::Ledger(Ledger::ListEntities)),
+    row(Method::POST, "/entities", Route::Ledger(Ledger::CreateEntity)),
+    row(Method::POST, "/entities/batch", Route::Ledger(Ledger::PutEntities)),
+    row(Method::GET, "/entities/{entity}", Route::Ledger(Ledger::GetEntity)),
+    row(Method::PATCH, "/entities/{entity}", Route::Ledger(Ledger::UpdateEntity)),
+    row(Method::DELETE, "/entities/{entity}", Route::Ledger(Ledger::DeleteEntity)),
+    row(Method::POST, "/entities/{entity}/move", Route::Ledger(Ledger::MoveEntity)),
+    row(Method::GET, "/entities/{entity}/children", Route::Ledger(Ledger::ListChildren)),
+    row(Method::PUT, "/entities/{entity}/limits", Route::Ledger(Ledger::SetEntityDefault)),
+    row(Method::GET, "/entities/{entity}/limits", Route::Ledger(Ledger::GetEntityDefault)),
+    row(Method::DELETE, "/entities/{entity}/limits", Route::Ledger(Ledger::RemoveEntityDefault)),
+    row(Method::PUT, "/entities/{entity}/limits/{resource}", Route::Ledger(Ledger::SetEntityResource)),
+    row(Method::GET, "/entities/{entity}/limits/{resource}", Route::Ledger(Ledger::GetEntityResource)),
+    row(Method::DELETE, "/entities/{entity}/limits/{resource}", Route::Ledger(Ledger::RemoveEntityResource)),
+    row(Method::PUT, "/resources/{resource}/limits", Route::Ledger(Ledger::SetResource)),
+    row(Method::GET, "/resources/{resource}/limits", Route::Ledger(Ledger::GetResource)),
+    row(Method::DELETE, "/resources/{resource}/limits", Route::Ledger(Ledger::RemoveResource)),
+    row(Method::PUT, "/system/limits", Route::Ledger(Ledger::SetSystem)),
+    row(Method::GET, "/system/limits", Route::Ledger(Ledger::GetSystem)),
+    row(Method::DELETE, "/system/limits", Route::Ledger(Ledger::RemoveSystem)),
+    row(Method::GET, "/entities/{entity}/resources/{resource}", Route::Ledger(Ledger::Resolve)),
+    row(Method::GET, "/entities/{entity}/resources/{resource}/available", Route::Ledger(Ledger::Available)),
+    row(Method::POST, "/entities/{entity}/resources/{resource}/reset", Route::Ledger(Ledger::Reset)),
+    row(Method::POST, "/entities/{entity}/resources/{resource}/top-up", Route::Ledger(Ledger::TopUp)),
+    row(Method::POST, "/entities/{entity}/resources/{resource}/close", Route::Ledger(Ledger::CloseBuckets)),
+    row(Method::GET, "/resources/{resource}/capacity", Route::Ledger(Ledger::Capacity)),
+    row(Method::GET, "/custom-limits", Route::Ledger(Ledger::ListCustom)),
+    row(Method::GET, "/manifest", Route::Ledger(Ledger::Export)),
+    row(Method::POST, "/manifest/plan", Route::Ledger(Ledger::Plan)),
+    row(Method::POST, "/manifest/apply", Route::Ledger(Ledger::Apply)),
+    row(Method::GET, "/usage", Route::Ledger(Ledger::Usage)),
+    row(Method::GET, "/usage.csv", Route::Ledger(Ledger::UsageCsv)),
+    row(Method::GET, "/audit", Route::Ledger(Ledger::Audit)),
+    row(Method::GET, "/audit.jsonl.gz", Route::Ledger(Ledger::AuditLines)),
+    row(Method::POST, "/why", Route::Ledger(Ledger::Why)),
+    row(Method::GET, "/namespaces", Route::Ledger(Ledger::ListNamespaces)),
+    row(Method::DELETE, "/namespaces/{namespace}", Route::Ledger(Ledger::DeleteNamespace)),
+    row(Method::POST, "/namespaces/{namespace}/recover", Route::Ledger(Ledger::RecoverNamespace)),
+    row(Method::POST, "/namespaces/{namespace}/purge", Route::Ledger(Ledger::PurgeNamespace)),
 ];
 
 /// A request that has a row.
@@ -175,8 +327,8 @@ pub const TABLE: &[Row] = &[
 pub struct Found<'p> {
     /// Where it goes.
     pub route: Route,
-    /// The name in its path, still encoded; empty if there is none.
-    pub name: &'p str,
+    /// The names in its path, still encoded; empty where there is none.
+    pub names: [&'p str; 2],
 }
 
 /// Why a request goes nowhere.
@@ -198,9 +350,9 @@ pub fn find<'p>(method: &Method, path: &'p str) -> Result<Found<'p>, Miss> {
     let wanted = if *method == Method::HEAD { &Method::GET } else { method };
     let mut allowed = Vec::new();
     for row in TABLE {
-        let Some(name) = row.matches(path) else { continue };
+        let Some(names) = row.matches(path) else { continue };
         if row.method == *wanted {
-            return Ok(Found { route: row.route, name });
+            return Ok(Found { route: row.route, names });
         }
         allowed.push(row.method.clone());
     }
@@ -255,7 +407,7 @@ mod tests {
 
     #[test]
     fn a_name_in_the_path_is_found_as_it_was_sent() {
-        let found = |path| find(&Method::POST, path).map(|found| (found.route, found.name));
+        let found = |path| find(&Method::POST, path).map(|found| (found.route, found.names[0]));
         let enqueue = Route::Queue(Queue::Enqueue);
         assert_eq!(found("/queues/a%2Fb/messages"), Ok((enqueue, "a%2Fb")));
         assert_eq!(found("/queues/messages/messages"), Ok((enqueue, "messages")));

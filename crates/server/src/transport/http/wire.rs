@@ -118,3 +118,11 @@ impl Write for Wire {
         Pin::new(&mut *self.socket.borrow_mut()).poll_write_vectored(cx, bufs)
     }
 }
+
+/// Returns when a client has left, if that can be seen.
+pub async fn ended(peer: Option<&Peer>) {
+    match peer {
+        Some(peer) => peer.ended().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,8 +1,11 @@
 //! The table of commands: names, arity and what each is for. `COMMAND` shows the same table.
 
-use crate::api::queue::Ops;
-use crate::api::{Api, Batch, NamespaceName, Refusal};
+use std::sync::Arc;
 
+use crate::api::queue::{Ops, Pending};
+use crate::api::{Api, Batch, NamespaceName, Queues, Refusal};
+
+use super::ledger::{acquire, bucket, entity, history, lease, limits};
 use super::queue::shape::Shape;
 use super::queue::{admin, enqueue, limit, receive, settle};
 use super::reply::Reply;
@@ -47,6 +50,11 @@ impl Invocation<'_, '_> {
         self.session.later.cut(self.reply.output(), waits);
     }
 
+    /// The reply comes later, in this shape, once an answer has come that the engine does not send.
+    pub fn elsewhere(&mut self, queues: &Arc<Queues>, answer: Pending, shape: Shape) {
+        self.session.later.expect(queues, answer, shape, &mut self.reply);
+    }
+
     /// Refuses.
     pub fn refuse(&mut self, refusal: &Refusal) {
         self.reply.error(&format!("ERR {refusal}"));
@@ -72,25 +80,34 @@ pub struct Command {
     pub keyed: bool,
     /// What it does, in a line.
     pub summary: &'static str,
+    /// Whether it works in the namespace of its connection.
+    namespaced: bool,
     handler: Handler,
 }
 
 const fn command(name: &'static str, arity: i64, summary: &'static str, handler: Handler) -> Command {
-    Command { name, arity, keyed: false, summary, handler }
+    Command { name, arity, keyed: false, summary, namespaced: true, handler }
+}
+
+/// About the connection or the server, whatever its namespace.
+const fn anywhere(name: &'static str, arity: i64, summary: &'static str, handler: Handler) -> Command {
+    Command { name, arity, keyed: false, summary, namespaced: false, handler }
 }
 
 const fn keyed(name: &'static str, arity: i64, summary: &'static str, handler: Handler) -> Command {
-    Command { name, arity, keyed: true, summary, handler }
+    Command { name, arity, keyed: true, summary, namespaced: true, handler }
 }
 
-/// All commands. THROTTLE is the first: see `find`.
-pub static COMMANDS: [Command; 33] = [
+/// All commands. The first three are found without a search: see `find`.
+pub static COMMANDS: [Command; 44] = [
     keyed(
         "THROTTLE",
         -2,
         "key [max_burst count_per_period period [quantity]]: may this run now?",
         ask::throttle,
     ),
+    command("ACQUIRE", -3, ACQUIRE, acquire::acquire),
+    command("LEASE", -2, LEASE, lease::lease),
     keyed(
         "CL.THROTTLE",
         -1,
@@ -117,7 +134,12 @@ pub static COMMANDS: [Command; 33] = [
     ),
     command("CREDIT", 3, "consumer n: n more messages for a consumer", receive::credit),
     command("UNCONSUME", 2, "consumer: ends a consumer, its messages go back", receive::unconsume),
-    command("ACK", -3, "queue receipt [receipt ...]: messages are done with", settle::ack),
+    command(
+        "ACK",
+        -3,
+        "queue receipt [receipt ...] [COST limit amount ...]: messages are done with",
+        settle::ack,
+    ),
     command("NACK", -3, NACK, settle::nack),
     command("EXTEND", 4, "queue receipt ms: a message needs longer", settle::extend),
     command(
@@ -134,26 +156,57 @@ pub static COMMANDS: [Command; 33] = [
         "SET key value|GET key|DEL key|LIST [prefix]: what hooks can read",
         admin::setting,
     ),
-    command("PING", -1, "[message]: answers", session::ping),
-    command("ECHO", 2, "message: answers with it", session::echo),
-    command("HELLO", -1, "[2|3 [AUTH user token] [SETNAME name]]: chooses the protocol", session::hello),
-    command("AUTH", -2, "[user] token: presents the token", session::auth),
-    command("SELECT", 2, "namespace: works in it; 0 is the default one", session::select),
-    command("CLIENT", -2, "ID|GETNAME|SETNAME|SETINFO|INFO|LIST|NO-EVICT|NO-TOUCH|REPLY ON", session::client),
-    command("QUIT", -1, "closes the connection", session::quit),
-    command("RESET", 1, "forgets all that the connection has said", session::reset),
-    command("COMMAND", -1, "[COUNT|LIST|INFO|DOCS]: this table", about::command),
-    command("INFO", -1, "[section ...]: about the server", about::info),
-    command("CONFIG", -2, "GET pattern ...: for clients that insist", about::config),
-    command("DBSIZE", 1, "keys held, in all namespaces", about::dbsize),
-    command("TIME", 1, "the server's time in seconds and microseconds", about::time),
-    command("HELP", -1, "the commands, for people", about::help),
+    command("ENTITY", -2, ENTITY, entity::entity),
+    command("LIMITS", -2, LIMITS, limits::limits),
+    command("AVAILABLE", -3, "entity resource [limit amount ...]: would an acquire pass?", bucket::available),
+    command("CAPACITY", 2, "resource: what is left over all entities", bucket::capacity),
+    command("BUCKET", -4, BUCKET, bucket::bucket),
+    command("USAGE", -1, "[json]: what was used, by window", history::usage),
+    command("AUDIT", -1, "[json]: what was changed, by whom", history::audit),
+    command("WHY", -4, WHY, history::why),
+    anywhere(
+        "NAMESPACE",
+        -2,
+        "LIST|DELETE namespace|RECOVER namespace|PURGE namespace: worlds of their own",
+        history::namespace,
+    ),
+    anywhere("PING", -1, "[message]: answers", session::ping),
+    anywhere("ECHO", 2, "message: answers with it", session::echo),
+    anywhere("HELLO", -1, "[2|3 [AUTH user token] [SETNAME name]]: chooses the protocol", session::hello),
+    anywhere("AUTH", -2, "[user] token: presents the token", session::auth),
+    anywhere("SELECT", 2, "namespace: works in it; 0 is the default one", session::select),
+    anywhere(
+        "CLIENT",
+        -2,
+        "ID|GETNAME|SETNAME|SETINFO|INFO|LIST|NO-EVICT|NO-TOUCH|REPLY ON",
+        session::client,
+    ),
+    anywhere("QUIT", -1, "closes the connection", session::quit),
+    anywhere("RESET", 1, "forgets all that the connection has said", session::reset),
+    anywhere("COMMAND", -1, "[COUNT|LIST|INFO|DOCS]: this table", about::command),
+    anywhere("INFO", -1, "[section ...]: about the server", about::info),
+    anywhere("CONFIG", -2, "GET pattern ...: for clients that insist", about::config),
+    anywhere("DBSIZE", 1, "keys held, in all namespaces", about::dbsize),
+    anywhere("TIME", 1, "the server's time in seconds and microseconds", about::time),
+    anywhere("HELP", -1, "the commands, for people", about::help),
 ];
 
 const ENQUEUE: &str = "queue payload [KEY k] [WEIGHT n] [COST n] [DELAY ms] [AT unix_ms] [THROTTLE k]... \
-                       [CHARGE k amount]... [HEADER name value]...: puts a message into a queue";
-const NACK: &str =
-    "queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms]: the attempt has failed";
+                       [CHARGE k amount]... [ENTITY entity resource limit amount]... [HEADER name value]...: puts a message into a \
+                       queue";
+const NACK: &str = "queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms] [COST limit amount ...]: the attempt has failed";
+const ACQUIRE: &str = "entity resource [limit amount ...] [AND entity resource ...]... [TTL ms] [EXPIRY keep|give_back] \
+                       [WAIT ms] [NOLEASE] [LIMIT spec]... [UNAVAILABLE block|allow] [QUIET]: takes charges, all or none";
+const LEASE: &str = "SETTLE id [limit amount ...]|ADJUST id limit delta ...|RELEASE id|EXTEND id ttl_ms|GET id|\
+                     LIST [entity] [COUNT n] [AFTER id]: what an acquire holds";
+const ENTITY: &str = "CREATE id [json]|UPDATE id json [VERSION n]|MOVE id parent|DELETE id|GET id|CHILDREN id|LIST|PUT json: \
+                      who is limited";
+const LIMITS: &str = "SET|GET|DEL SYSTEM|RESOURCE r|ENTITY e [r] [json]|RESOLVE entity resource|CUSTOM [resource]|EXPORT|\
+                      PLAN json|APPLY json: what is set at each level";
+const BUCKET: &str = "RESET entity resource [limit ...] [KEY k]|TOPUP entity resource limit amount ... [KEY k]|\
+                      CLOSE entity resource retry_after_ms: what is left of limits";
+const WHY: &str =
+    "MESSAGE queue id|FLOW queue key|ACQUIRE entity resource limit amount ...: what waits for what";
 const QUEUE: &str = "CREATE name [settings]|UPDATE name settings|DELETE|PURGE|PAUSE|RESUME|INSPECT|STATS name|LIST|\
                      FLOWS name [COUNT n]|REDRIVE name [COUNT n]: queues, as JSON";
 const LIMIT: &str = "SET key burst count period_s|GET key|DEL key|LIST|TAKE key [quantity]|CLOSE key retry_after_ms: \
@@ -163,8 +216,10 @@ const LIMIT: &str = "SET key burst count period_s|GET key|DEL key|LIST|TAKE key 
 #[inline(always)]
 pub fn find(name: &[u8]) -> Option<&'static Command> {
     match name {
-        // The first row, without a look at each letter.
+        // The first rows, without a look at each letter.
         b"THROTTLE" | b"throttle" => Some(&COMMANDS[0]),
+        b"ACQUIRE" => Some(&COMMANDS[1]),
+        b"LEASE" => Some(&COMMANDS[2]),
         _ => search(name),
     }
 }
@@ -194,6 +249,12 @@ pub fn run(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     if !call.session.authorized && !open_to_all(command) {
         call.batch.refuse();
         return call.reply.error("NOAUTH Authentication required.");
+    }
+    if command.namespaced
+        && let Err(refusal) = api.admit(&call.session.namespace_name)
+    {
+        call.batch.refuse();
+        return call.refuse(&refusal);
     }
     (command.handler)(call, api, args);
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use crate::api::queue::{Line, Ops, Outcome};
+use crate::api::queue::{Line, Ops, Outcome, Pending};
 use crate::api::{Queues, Transport};
 use crate::transport::framed::{HIGH_WATER, MAX_UNSENT};
 
@@ -124,6 +124,21 @@ impl Later {
         let group = Group { bytes: output.split_off(keep), marks, payload_bytes: ops.bytes(), waits };
         self.behind_bytes += group.bytes.len();
         self.line.submit(ops, group);
+    }
+
+    /// Notes that a reply of this shape belongs here, once an answer has come that the engine does not send.
+    pub fn expect(&mut self, queues: &Arc<Queues>, answer: Pending, shape: Shape, reply: &mut Reply<'_>) {
+        self.cut(reply.output(), false);
+        if self.queues.is_none() {
+            self.queues = Some(queues.clone());
+        }
+        let (at, version) = (reply.position(), reply.version());
+        let keep = *self.keep.get_or_insert(at);
+        let marks = vec![Mark { at: at - keep, version, shape }];
+        let group = Group { bytes: reply.output().split_off(keep), marks, payload_bytes: 0, waits: false };
+        self.outstanding += 1;
+        self.behind_bytes += group.bytes.len();
+        self.line.expect(answer, group);
     }
 
     /// Ends a turn: submits what it has gathered, and takes what has to wait out of its output.

@@ -9,6 +9,7 @@
 //! | [`commands`] | the table of commands, which `COMMAND` shows too |
 //! | [`later`] | replies that come later |
 //! | [`queue`] | the commands of the Queue door |
+//! | [`ledger`] | the commands about entities, their limits and leases |
 //! | [`ask`] | `THROTTLE` and its family, `CL.THROTTLE` |
 //! | [`session`] | what a connection says about itself: `HELLO`, `AUTH`, `SELECT`, ... |
 //! | [`about`] | what clients ask about the server: `INFO`, `COMMAND`, `CONFIG GET`, ... |
@@ -19,6 +20,7 @@ mod ask;
 mod commands;
 mod inline;
 mod later;
+mod ledger;
 mod parse;
 mod queue;
 mod reply;

@@ -1,10 +1,12 @@
 //! What a connection says about itself, and what it is told in return.
 
+use tidegate_ledger::SpaceId;
+
 use super::commands::Invocation;
 use super::later::Later;
 use super::parse::integer;
 use super::reply::Version;
-use crate::api::{Api, Namespace, NamespaceName};
+use crate::api::{Api, Namespace, NamespaceName, Queues, Refusal, Transport};
 
 /// What a connection has said so far.
 pub struct Session {
@@ -22,6 +24,8 @@ pub struct Session {
     pub over: bool,
     /// Replies that come later.
     pub later: Later,
+    /// The number of its namespace in the ledger, once it was asked for.
+    space: Option<SpaceId>,
     id: u64,
     name: Vec<u8>,
 }
@@ -36,8 +40,32 @@ impl Session {
             halt: false,
             over: false,
             later: Later::default(),
+            space: None,
             id,
             name: Vec::new(),
+        }
+    }
+}
+
+impl Session {
+    /// The number of its namespace in the ledger.
+    #[inline]
+    pub fn space(&mut self, queues: &Queues) -> Result<SpaceId, Refusal> {
+        match self.space {
+            Some(space) => Ok(space),
+            None => {
+                let space = queues.space(&self.namespace_name)?;
+                self.space = Some(space);
+                Ok(space)
+            }
+        }
+    }
+
+    /// Who is named in the audit: as the connection calls itself.
+    pub fn actor(&self) -> String {
+        match self.name.as_slice() {
+            b"" => Transport::Resp.as_str().to_owned(),
+            name => String::from_utf8_lossy(name).into_owned(),
         }
     }
 }
@@ -77,12 +105,13 @@ pub fn reset(call: &mut Invocation<'_, '_>, api: &Api, _: &[&[u8]]) {
 pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     let selected = match args[1] {
         b"0" => Ok((api.default_namespace(), api.default_namespace_name().clone())),
-        name => api.namespace(name).and_then(|namespace| Ok((namespace, NamespaceName::new(name)?))),
+        name => api.namespace(name).and_then(|namespace| Ok((namespace, api.namespace_name(name)?))),
     };
     match selected {
         Ok((namespace, name)) => {
             call.session.namespace = namespace;
             call.session.namespace_name = name;
+            call.session.space = None;
             call.reply.simple("OK");
         }
         Err(refusal) => call.reply.error(&format!("ERR {refusal}")),

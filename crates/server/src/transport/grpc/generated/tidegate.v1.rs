@@ -90,6 +90,864 @@ pub struct ClearResponse {
     #[prost(int64, tag = "1")]
     pub cleared: i64,
 }
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Entity {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "2")]
+    pub name: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "3")]
+    pub parent: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(bool, tag = "4")]
+    pub cascade: bool,
+    #[prost(uint32, optional, tag = "5")]
+    pub weight: ::core::option::Option<u32>,
+    /// A JSON object.
+    #[prost(string, tag = "6")]
+    #[serde(with = "super::json_text")]
+    pub metadata: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "7")]
+    pub version: u64,
+    #[prost(uint64, tag = "8")]
+    pub created_at_ms: u64,
+    #[prost(uint64, tag = "9")]
+    pub updated_at_ms: u64,
+}
+/// What is absent is unsaid: a new entity has none of it, an old one keeps it.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PutEntity {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "2")]
+    pub name: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "3")]
+    pub parent: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(bool, optional, tag = "4")]
+    pub cascade: ::core::option::Option<bool>,
+    #[prost(uint32, optional, tag = "5")]
+    pub weight: ::core::option::Option<u32>,
+    /// A JSON object. Replaces all of it.
+    #[prost(string, optional, tag = "6")]
+    #[serde(with = "super::json_text")]
+    pub metadata: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UpdateEntityRequest {
+    #[prost(message, optional, tag = "1")]
+    pub entity: ::core::option::Option<PutEntity>,
+    /// Names of what is to be unsaid: `name`, `weight`, `metadata`.
+    #[prost(string, repeated, tag = "2")]
+    pub clear: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Refuse unless the entity is still of this version.
+    #[prost(uint64, optional, tag = "3")]
+    pub version: ::core::option::Option<u64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PutEntitiesRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub entities: ::prost::alloc::vec::Vec<PutEntity>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PutEntitiesResponse {
+    #[prost(uint64, tag = "1")]
+    pub count: u64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MoveEntityRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// None if absent.
+    #[prost(string, optional, tag = "2")]
+    pub parent: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EntityRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteEntityResponse {}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListEntitiesRequest {
+    #[prost(string, tag = "1")]
+    pub after: ::prost::alloc::string::String,
+    #[prost(int64, optional, tag = "2")]
+    pub count: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListChildrenRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub after: ::prost::alloc::string::String,
+    #[prost(int64, optional, tag = "3")]
+    pub count: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListEntitiesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub entities: ::prost::alloc::vec::Vec<Entity>,
+    #[prost(string, optional, tag = "2")]
+    pub next: ::core::option::Option<::prost::alloc::string::String>,
+}
+/// A named bound: a rate (`amount` every `period_ns`, with a burst), or a cap on what is in flight.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Term {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(uint64, optional, tag = "2")]
+    pub amount: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "3")]
+    pub period_ns: ::core::option::Option<u64>,
+    /// The amount if absent.
+    #[prost(uint64, optional, tag = "4")]
+    pub burst: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "5")]
+    pub concurrency: ::core::option::Option<u64>,
+    /// Charged and reported, but refuses nobody.
+    #[prost(bool, tag = "6")]
+    pub soft: bool,
+}
+/// The level that something is set at. Without an entity: a resource; without both: the system.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ScopeName {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// For an entity, `_default_` when empty.
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Scope {
+    #[prost(message, repeated, tag = "1")]
+    pub limits: ::prost::alloc::vec::Vec<Term>,
+    #[prost(bool, optional, tag = "2")]
+    pub cascade: ::core::option::Option<bool>,
+    /// `disabled` or `bypass`.
+    #[prost(string, optional, tag = "3")]
+    pub mode: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "4")]
+    pub on_unavailable: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "5")]
+    pub on_expiry: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(uint64, optional, tag = "6")]
+    pub lease_ttl_ms: ::core::option::Option<u64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SetScopeRequest {
+    #[prost(message, optional, tag = "1")]
+    pub scope: ::core::option::Option<ScopeName>,
+    #[prost(message, optional, tag = "2")]
+    pub settings: ::core::option::Option<Scope>,
+    /// Names of what is to be unsaid: `limits`, `cascade`, `mode`, ...
+    #[prost(string, repeated, tag = "3")]
+    pub clear: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveScopeResponse {}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResolveRequest {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Resolved {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "3")]
+    pub level: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(message, repeated, tag = "4")]
+    pub limits: ::prost::alloc::vec::Vec<Term>,
+    #[prost(string, optional, tag = "5")]
+    pub mode: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(bool, tag = "6")]
+    pub cascade: bool,
+    /// Those that are charged too, the nearest first.
+    #[prost(message, repeated, tag = "7")]
+    pub parents: ::prost::alloc::vec::Vec<ResolvedParent>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ResolvedParent {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, optional, tag = "2")]
+    pub level: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(message, repeated, tag = "3")]
+    pub limits: ::prost::alloc::vec::Vec<Term>,
+    #[prost(string, optional, tag = "4")]
+    pub mode: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListCustomRequest {
+    /// All if empty.
+    #[prost(string, tag = "1")]
+    pub resource: ::prost::alloc::string::String,
+    /// Where to go on.
+    #[prost(string, tag = "2")]
+    pub after_entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub after_resource: ::prost::alloc::string::String,
+    #[prost(int64, optional, tag = "4")]
+    pub count: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListCustomResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub custom: ::prost::alloc::vec::Vec<ScopeName>,
+    #[prost(message, optional, tag = "2")]
+    pub next: ::core::option::Option<ScopeName>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Amount {
+    #[prost(string, tag = "1")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(int64, tag = "2")]
+    pub amount: i64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EntityCharge {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// `_default_` when empty.
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AcquireRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub charges: ::prost::alloc::vec::Vec<EntityCharge>,
+    /// How long the lease lasts. Absent: what the system scope says, else the server's configuration.
+    #[prost(int64, optional, tag = "2")]
+    pub ttl_ms: ::core::option::Option<i64>,
+    /// What becomes of it when it expires: `keep` or `give_back`. Empty: what the system scope says, else `keep`.
+    #[prost(string, tag = "3")]
+    pub on_expiry: ::prost::alloc::string::String,
+    /// How long to stand in line if it cannot pass now. Absent: not at all.
+    #[prost(int64, optional, tag = "4")]
+    pub wait_ms: ::core::option::Option<i64>,
+    /// Take without a lease: spent, and never given back.
+    #[prost(bool, tag = "5")]
+    pub no_lease: bool,
+    /// Limits that replace the stored ones, for this call.
+    #[prost(message, repeated, tag = "6")]
+    pub limits: ::prost::alloc::vec::Vec<Term>,
+    /// When the store is unavailable: `block` or `allow`. Empty: what the system scope says, else `block`.
+    #[prost(string, tag = "7")]
+    pub on_unavailable: ::prost::alloc::string::String,
+    /// Leave out the statuses.
+    #[prost(bool, tag = "8")]
+    pub quiet: bool,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AcquireResponse {
+    #[prost(bool, tag = "1")]
+    pub granted: bool,
+    /// The lease, if there is one.
+    #[prost(string, tag = "2")]
+    pub lease: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub expires_at_ms: u64,
+    /// When it could pass. Absent if nobody knows: it waits for somebody to give back.
+    #[prost(uint64, optional, tag = "4")]
+    pub retry_after_ms: ::core::option::Option<u64>,
+    /// A scope says that nothing is taken of it.
+    #[prost(bool, tag = "5")]
+    pub bypassed: bool,
+    /// It passed although the store is unavailable.
+    #[prost(bool, tag = "6")]
+    pub degraded: bool,
+    #[prost(message, repeated, tag = "7")]
+    pub statuses: ::prost::alloc::vec::Vec<LimitStatus>,
+}
+/// One limit that was asked.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitStatus {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub limit: ::prost::alloc::string::String,
+    /// `rate` or `concurrency`.
+    #[prost(string, tag = "4")]
+    pub kind: ::prost::alloc::string::String,
+    /// Where the limit came from: `entity`, `entity_default`, `resource`, `system`, `config` or `call`.
+    #[prost(string, tag = "5")]
+    pub level: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "6")]
+    pub capacity: u64,
+    /// Negative is debt.
+    #[prost(int64, tag = "7")]
+    pub available: i64,
+    #[prost(uint64, tag = "8")]
+    pub requested: u64,
+    /// It cannot pay: a soft limit only says so.
+    #[prost(bool, tag = "9")]
+    pub exceeded: bool,
+    #[prost(bool, tag = "10")]
+    pub soft: bool,
+    /// Absent if nobody knows.
+    #[prost(uint64, optional, tag = "11")]
+    pub retry_after_ms: ::core::option::Option<u64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaseRequest {
+    #[prost(string, tag = "1")]
+    pub lease: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AdjustRequest {
+    #[prost(string, tag = "1")]
+    pub lease: ::prost::alloc::string::String,
+    /// What is taken on top, or given back if negative.
+    #[prost(message, repeated, tag = "2")]
+    pub delta: ::prost::alloc::vec::Vec<Amount>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SettleRequest {
+    #[prost(string, tag = "1")]
+    pub lease: ::prost::alloc::string::String,
+    /// The real cost.
+    #[prost(message, repeated, tag = "2")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExtendLeaseRequest {
+    #[prost(string, tag = "1")]
+    pub lease: ::prost::alloc::string::String,
+    #[prost(int64, tag = "2")]
+    pub ttl_ms: i64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaseDone {}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Lease {
+    #[prost(string, tag = "1")]
+    pub lease: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub expires_at_ms: u64,
+    #[prost(string, tag = "3")]
+    pub on_expiry: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "4")]
+    pub holds: ::prost::alloc::vec::Vec<LeaseHolding>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaseHolding {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub kind: ::prost::alloc::string::String,
+    #[prost(int64, tag = "5")]
+    pub amount: i64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListLeasesRequest {
+    /// All if empty.
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    /// Where to go on: `next` of the response before.
+    #[prost(string, tag = "2")]
+    pub after: ::prost::alloc::string::String,
+    /// At most so many. Absent means 100.
+    #[prost(int64, optional, tag = "3")]
+    pub count: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListLeasesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub leases: ::prost::alloc::vec::Vec<Lease>,
+    #[prost(string, optional, tag = "2")]
+    pub next: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AvailableRequest {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AvailableResponse {
+    #[prost(bool, tag = "1")]
+    pub allowed: bool,
+    #[prost(uint64, optional, tag = "2")]
+    pub retry_after_ms: ::core::option::Option<u64>,
+    #[prost(message, repeated, tag = "3")]
+    pub statuses: ::prost::alloc::vec::Vec<LimitStatus>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CapacityRequest {
+    #[prost(string, tag = "1")]
+    pub resource: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CapacityResponse {
+    #[prost(string, tag = "1")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub limits: ::prost::alloc::vec::Vec<LimitCapacity>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitCapacity {
+    #[prost(string, tag = "1")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub capacity: u64,
+    #[prost(int64, tag = "3")]
+    pub available: i64,
+    #[prost(uint64, tag = "4")]
+    pub entities: u64,
+    /// `rate` or `concurrency`.
+    #[prost(string, tag = "5")]
+    pub kind: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResetBucketsRequest {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    /// All if empty.
+    #[prost(string, repeated, tag = "3")]
+    pub limits: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// A second call with the same key changes nothing.
+    #[prost(string, optional, tag = "4")]
+    pub idempotency_key: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct TopUpRequest {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "3")]
+    pub amounts: ::prost::alloc::vec::Vec<Amount>,
+    #[prost(string, optional, tag = "4")]
+    pub idempotency_key: ::core::option::Option<::prost::alloc::string::String>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CloseBucketsRequest {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(int64, tag = "3")]
+    pub retry_after_ms: i64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CloseBucketsResponse {
+    #[prost(uint64, tag = "1")]
+    pub closed_until_ms: u64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct BucketsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub statuses: ::prost::alloc::vec::Vec<LimitStatus>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UsageRequest {
+    #[prost(string, optional, tag = "1")]
+    pub entity: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "2")]
+    pub resource: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(string, optional, tag = "3")]
+    pub limit: ::core::option::Option<::prost::alloc::string::String>,
+    /// `minute`, `hour`, `day` or `month`. `hour` when empty.
+    #[prost(string, tag = "4")]
+    pub window: ::prost::alloc::string::String,
+    #[prost(int64, optional, tag = "5")]
+    pub from_ms: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "6")]
+    pub to_ms: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "7")]
+    pub max: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UsageResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub rows: ::prost::alloc::vec::Vec<UsageRow>,
+    #[prost(message, repeated, tag = "2")]
+    pub totals: ::prost::alloc::vec::Vec<UsageTotal>,
+    /// There is more than was asked for.
+    #[prost(bool, tag = "3")]
+    pub truncated: bool,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UsageRow {
+    #[prost(string, tag = "1")]
+    pub entity: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "4")]
+    pub window_start_ms: u64,
+    #[prost(int64, tag = "5")]
+    pub amount: i64,
+    #[prost(uint64, tag = "6")]
+    pub events: u64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UsageTotal {
+    #[prost(string, tag = "1")]
+    pub resource: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub limit: ::prost::alloc::string::String,
+    #[prost(int64, tag = "3")]
+    pub amount: i64,
+    #[prost(uint64, tag = "4")]
+    pub events: u64,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AuditRequest {
+    #[prost(string, optional, tag = "1")]
+    pub subject: ::core::option::Option<::prost::alloc::string::String>,
+    #[prost(int64, optional, tag = "2")]
+    pub from_ms: ::core::option::Option<i64>,
+    #[prost(int64, optional, tag = "3")]
+    pub to_ms: ::core::option::Option<i64>,
+    /// Only events before this one: `next` of the response before.
+    #[prost(uint64, optional, tag = "4")]
+    pub before: ::core::option::Option<u64>,
+    #[prost(int64, optional, tag = "5")]
+    pub max: ::core::option::Option<i64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AuditResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub events: ::prost::alloc::vec::Vec<AuditEvent>,
+    #[prost(uint64, optional, tag = "2")]
+    pub next: ::core::option::Option<u64>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AuditEvent {
+    #[prost(uint64, tag = "1")]
+    pub seq: u64,
+    #[prost(uint64, tag = "2")]
+    pub at_ms: u64,
+    #[prost(string, tag = "3")]
+    pub actor: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub action: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub subject: ::prost::alloc::string::String,
+    /// JSON; empty if there was nothing, or is nothing.
+    #[prost(string, tag = "6")]
+    #[serde(with = "super::json_text")]
+    pub before: ::prost::alloc::string::String,
+    #[prost(string, tag = "7")]
+    #[serde(with = "super::json_text")]
+    pub after: ::prost::alloc::string::String,
+}
+/// One of the three.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WhyRequest {
+    #[prost(message, optional, tag = "1")]
+    pub message: ::core::option::Option<WhyMessage>,
+    #[prost(message, optional, tag = "2")]
+    pub flow: ::core::option::Option<WhyFlow>,
+    #[prost(message, optional, tag = "3")]
+    pub acquire: ::core::option::Option<AvailableRequest>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WhyMessage {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WhyFlow {
+    #[prost(string, tag = "1")]
+    pub queue: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub key: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WhyResponse {
+    /// A document, as over HTTP.
+    #[prost(string, tag = "1")]
+    pub json: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ExportManifestRequest {}
+/// The JSON of a manifest, as over HTTP.
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Manifest {
+    #[prost(string, tag = "1")]
+    pub json: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ManifestChanges {
+    #[prost(message, repeated, tag = "1")]
+    pub changes: ::prost::alloc::vec::Vec<ManifestChange>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ManifestChange {
+    /// `create`, `update` or `delete`.
+    #[prost(string, tag = "1")]
+    pub action: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub subject: ::prost::alloc::string::String,
+    /// JSON; empty if there was nothing, or is nothing.
+    #[prost(string, tag = "3")]
+    #[serde(with = "super::json_text")]
+    pub before: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    #[serde(with = "super::json_text")]
+    pub after: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListNamespacesRequest {}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListNamespacesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub namespaces: ::prost::alloc::vec::Vec<NamespaceReport>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamespaceRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NamespaceReport {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// There if it is deleted.
+    #[prost(uint64, optional, tag = "2")]
+    pub deleted_at_ms: ::core::option::Option<u64>,
+    /// It is gone for good.
+    #[prost(bool, tag = "3")]
+    pub purged: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    /// `burst` tokens at once, and `count` tokens back every `period_s` seconds.
+    #[prost(int64, tag = "2")]
+    pub burst: i64,
+    #[prost(int64, tag = "3")]
+    pub count: i64,
+    #[prost(int64, tag = "4")]
+    pub period_s: i64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListLimitsRequest {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListLimitsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub limits: ::prost::alloc::vec::Vec<LimitReport>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveLimitResponse {}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TakeLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    /// How many tokens. Absent means 1; 0 is a look that passes and takes nothing.
+    #[prost(int64, optional, tag = "2")]
+    pub quantity: ::core::option::Option<i64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CloseLimitRequest {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    #[prost(int64, tag = "2")]
+    pub retry_after_ms: i64,
+}
+/// A named limit. One without a burst is only closed.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct LimitReport {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub key: ::prost::bytes::Bytes,
+    #[prost(uint64, optional, tag = "2")]
+    pub burst: ::core::option::Option<u64>,
+    #[prost(uint64, optional, tag = "3")]
+    pub count: ::core::option::Option<u64>,
+    #[prost(double, optional, tag = "4")]
+    pub period_s: ::core::option::Option<f64>,
+    /// Tokens now; negative is debt.
+    #[prost(int64, optional, tag = "5")]
+    pub tokens: ::core::option::Option<i64>,
+    /// Until when it is to be left alone, in ms since the epoch.
+    #[prost(uint64, optional, tag = "6")]
+    pub closed_until_ms: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SettingRequest {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetSettingRequest {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Setting {
+    #[prost(string, tag = "1")]
+    pub key: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListSettingsRequest {
+    #[prost(string, tag = "1")]
+    pub prefix: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListSettingsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub settings: ::prost::alloc::vec::Vec<Setting>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveSettingResponse {}
 /// A message on its way in.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct NewMessage {
@@ -117,6 +975,9 @@ pub struct NewMessage {
     /// Throttle keys with amounts.
     #[prost(message, repeated, tag = "9")]
     pub charges: ::prost::alloc::vec::Vec<Charge>,
+    /// What its delivery takes from entities, and the real cost settles.
+    #[prost(message, repeated, tag = "10")]
+    pub entity_charges: ::prost::alloc::vec::Vec<EntityCharge>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Header {
@@ -212,6 +1073,8 @@ pub struct Message {
     /// There if the message is a dead letter.
     #[prost(message, optional, tag = "11")]
     pub dead_letter: ::core::option::Option<DeadLetter>,
+    #[prost(message, repeated, tag = "12")]
+    pub entity_charges: ::prost::alloc::vec::Vec<EntityCharge>,
 }
 /// Why and when a message became a dead letter.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -259,10 +1122,13 @@ pub struct Subscribe {
     #[prost(int64, tag = "2")]
     pub credit: i64,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Receipts {
     #[prost(string, repeated, tag = "1")]
     pub receipts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// Of an ack: the real cost of each.
+    #[prost(message, repeated, tag = "2")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Nacks {
@@ -296,12 +1162,15 @@ pub mod consume_response {
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Subscribed {}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct AckRequest {
     #[prost(string, tag = "1")]
     pub queue: ::prost::alloc::string::String,
     #[prost(string, repeated, tag = "2")]
     pub receipts: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The real cost of each: settles the charges that name these limits.
+    #[prost(message, repeated, tag = "3")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct NackRequest {
@@ -310,7 +1179,7 @@ pub struct NackRequest {
     #[prost(message, repeated, tag = "2")]
     pub items: ::prost::alloc::vec::Vec<NackItem>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct NackItem {
     #[prost(string, tag = "1")]
     pub receipt: ::prost::alloc::string::String,
@@ -323,6 +1192,9 @@ pub struct NackItem {
     /// A throttle key to be left alone for a while: a provider has answered 429.
     #[prost(message, optional, tag = "4")]
     pub close: ::core::option::Option<Close>,
+    /// The real cost. Absent: as taken.
+    #[prost(message, repeated, tag = "5")]
+    pub cost: ::prost::alloc::vec::Vec<Amount>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Close {
@@ -587,96 +1459,6 @@ pub struct FlowReport {
     #[prost(uint64, optional, tag = "10")]
     pub oldest_age_ms: ::core::option::Option<u64>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct LimitRequest {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub key: ::prost::bytes::Bytes,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SetLimitRequest {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub key: ::prost::bytes::Bytes,
-    /// `burst` tokens at once, and `count` tokens back every `period_s` seconds.
-    #[prost(int64, tag = "2")]
-    pub burst: i64,
-    #[prost(int64, tag = "3")]
-    pub count: i64,
-    #[prost(int64, tag = "4")]
-    pub period_s: i64,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListLimitsRequest {}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListLimitsResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub limits: ::prost::alloc::vec::Vec<LimitReport>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RemoveLimitResponse {}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct TakeLimitRequest {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub key: ::prost::bytes::Bytes,
-    /// How many tokens. Absent means 1; 0 is a look that passes and takes nothing.
-    #[prost(int64, optional, tag = "2")]
-    pub quantity: ::core::option::Option<i64>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct CloseLimitRequest {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub key: ::prost::bytes::Bytes,
-    #[prost(int64, tag = "2")]
-    pub retry_after_ms: i64,
-}
-/// A named limit. One without a burst is only closed.
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct LimitReport {
-    #[prost(bytes = "bytes", tag = "1")]
-    pub key: ::prost::bytes::Bytes,
-    #[prost(uint64, optional, tag = "2")]
-    pub burst: ::core::option::Option<u64>,
-    #[prost(uint64, optional, tag = "3")]
-    pub count: ::core::option::Option<u64>,
-    #[prost(double, optional, tag = "4")]
-    pub period_s: ::core::option::Option<f64>,
-    /// Tokens now; negative is debt.
-    #[prost(int64, optional, tag = "5")]
-    pub tokens: ::core::option::Option<i64>,
-    /// Until when it is to be left alone, in ms since the epoch.
-    #[prost(uint64, optional, tag = "6")]
-    pub closed_until_ms: ::core::option::Option<u64>,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SettingRequest {
-    #[prost(string, tag = "1")]
-    pub key: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct SetSettingRequest {
-    #[prost(string, tag = "1")]
-    pub key: ::prost::alloc::string::String,
-    #[prost(string, tag = "2")]
-    pub value: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct Setting {
-    #[prost(string, tag = "1")]
-    pub key: ::prost::alloc::string::String,
-    #[prost(string, tag = "2")]
-    pub value: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct ListSettingsRequest {
-    #[prost(string, tag = "1")]
-    pub prefix: ::prost::alloc::string::String,
-}
-#[derive(Clone, PartialEq, ::prost::Message)]
-pub struct ListSettingsResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub settings: ::prost::alloc::vec::Vec<Setting>,
-}
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
-pub struct RemoveSettingResponse {}
 /// When an enqueue, ack or nack is answered, and so what a crash may forget of what was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

@@ -33,8 +33,8 @@ impl QueueCall {
             QueueMethod::Enqueue => self.enqueue(body).await,
             QueueMethod::Receive => self.receive(body).await,
             QueueMethod::Ack => {
-                let v1::AckRequest { queue, receipts } = self.read(body)?;
-                self.settle(&queue, Settle::Ack(receipts)).await
+                let v1::AckRequest { queue, receipts, cost } = self.read(body)?;
+                self.settle(&queue, Settle::Ack(receipts, cost)).await
             }
             QueueMethod::Nack => {
                 let v1::NackRequest { queue, items } = self.read(body)?;

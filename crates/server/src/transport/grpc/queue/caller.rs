@@ -18,7 +18,7 @@ pub struct Caller {
 impl Caller {
     /// Reads what the metadata of a call says about it.
     pub fn new(api: &Api, metadata: &HeaderMap) -> Result<Caller, Refusal> {
-        Ok(Caller { queues: api.queues()?.clone(), namespace: namespace_name(metadata)? })
+        Ok(Caller { queues: api.queues()?.clone(), namespace: namespace_name(api, metadata)? })
     }
 
     /// Starts to gather operations.

@@ -156,7 +156,7 @@ impl Consumption {
             (Some(Asked::Credit(credit)), Some(consumer)) => {
                 return ops.credit(consumer, credit).map(|()| Awaited::Credited);
             }
-            (Some(Asked::Ack(ack)), Some(_)) => Settle::Ack(ack.receipts),
+            (Some(Asked::Ack(ack)), Some(_)) => Settle::Ack(ack.receipts, ack.cost),
             (Some(Asked::Nack(nack)), Some(_)) => Settle::Nack(nack.items),
             (Some(Asked::Extend(extend)), Some(_)) => Settle::Extend(extend.items),
             (Some(Asked::Release(release)), Some(_)) => Settle::Release(release.receipts),

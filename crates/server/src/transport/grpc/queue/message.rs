@@ -5,9 +5,9 @@ use bytes::Bytes;
 use super::super::v1;
 use crate::api::NamespaceName;
 use crate::api::Refusal;
-use crate::api::queue::document::Read;
+use crate::api::queue::document::{self, Read, entity_charges, keys};
 use crate::api::queue::receipt::{IdText, ReceiptText, enqueued_at_ms};
-use crate::api::queue::{Items, NewMessage, Ops, Outcome};
+use crate::api::queue::{EntityCharge, Items, NewMessage, Ops, Outcome};
 
 impl v1::NewMessage {
     /// The message, as every transport makes it. What it holds is a part of what was received.
@@ -23,8 +23,19 @@ impl v1::NewMessage {
             deliver_at_ms: self.deliver_at_ms,
             throttle_keys: self.throttle_keys.as_ref().map(|list| list.keys.clone()),
             charges: self.charges.iter().map(|charge| (charge.key.clone(), charge.amount)).collect(),
+            entity_charges: self.entity_charges.iter().flat_map(charged).collect(),
         }
     }
+}
+
+/// What a charge takes of each limit of its entity.
+fn charged(charge: &v1::EntityCharge) -> impl Iterator<Item = EntityCharge<'_>> {
+    charge.cost.iter().map(|cost| EntityCharge {
+        entity: charge.entity.as_bytes(),
+        resource: charge.resource.as_bytes(),
+        limit: cost.limit.as_bytes(),
+        amount: cost.amount,
+    })
 }
 
 /// Gathers messages for a queue.
@@ -64,7 +75,8 @@ impl From<&Read> for v1::Message {
             cost: message.cost,
             enqueued_at_ms: enqueued_at_ms(delivery.receipt.id),
             headers: message.headers.iter().map(header).collect(),
-            charges: message.charges.iter().map(charge).collect(),
+            charges: keys(&message).map(charge).collect(),
+            entity_charges: entity_charges(&message).map(told_charge).collect(),
             payload: copy(message.payload),
             dead_letter: read.dead_letter().map(|dead| v1::DeadLetter {
                 queue: dead.queue.to_owned(),
@@ -73,6 +85,15 @@ impl From<&Read> for v1::Message {
                 attempts: dead.attempts,
             }),
         }
+    }
+}
+
+fn told_charge(charge: document::EntityCharge<'_>) -> v1::EntityCharge {
+    let amount = i64::try_from(charge.amount).unwrap_or(i64::MAX);
+    v1::EntityCharge {
+        entity: charge.entity.into_owned(),
+        resource: charge.resource.to_owned(),
+        cost: vec![v1::Amount { limit: charge.limit.to_owned(), amount }],
     }
 }
 
@@ -100,12 +121,19 @@ mod tests {
             deliver_at_ms: Some(4),
             throttle_keys: Some(v1::ThrottleKeys { keys: vec![key("a")] }),
             charges: vec![v1::Charge { key: key("b"), amount: 5 }],
+            entity_charges: vec![v1::EntityCharge {
+                entity: "acme".to_owned(),
+                resource: String::new(),
+                cost: vec![v1::Amount { limit: "tpm".to_owned(), amount: 7 }],
+            }],
         };
         let message = said.new_message();
         assert_eq!((message.payload, message.fairness_key), (key("p"), Some(key("k"))));
         assert_eq!(message.headers, [(&b"n"[..], "\u{ff}".as_bytes())]);
         assert_eq!((message.weight, message.cost), (Some(-1), Some(0)));
         assert_eq!((message.delay_ms, message.deliver_at_ms), (Some(3), Some(4)));
+        let charged = EntityCharge { entity: b"acme", resource: b"", limit: b"tpm", amount: 7 };
+        assert_eq!(message.entity_charges, [charged]);
         assert_eq!((message.throttle_keys, message.charges), (Some(vec![key("a")]), vec![(key("b"), 5)]));
     }
 

@@ -7,8 +7,8 @@ use crate::api::{NamespaceName, Refusal};
 /// What is to become of messages that were delivered.
 #[derive(Debug)]
 pub enum Settle {
-    /// They are done with.
-    Ack(Vec<String>),
+    /// They are done with, each at this cost if there is one.
+    Ack(Vec<String>, Vec<v1::Amount>),
     /// They have failed.
     Nack(Vec<v1::NackItem>),
     /// They need longer.
@@ -21,7 +21,7 @@ impl Settle {
     /// How many.
     pub fn len(&self) -> usize {
         match self {
-            Settle::Ack(receipts) | Settle::Release(receipts) => receipts.len(),
+            Settle::Ack(receipts, _) | Settle::Release(receipts) => receipts.len(),
             Settle::Nack(items) => items.len(),
             Settle::Extend(items) => items.len(),
         }
@@ -31,8 +31,11 @@ impl Settle {
     pub fn gather(&self, ops: &mut Ops, namespace: &NamespaceName, queue: &str) -> Items {
         let (mut items, queue) = (Items::default(), queue.as_bytes());
         match self {
-            Settle::Ack(receipts) => {
-                receipts.iter().for_each(|receipt| items.push(ops.ack(namespace, queue, receipt.as_bytes())));
+            Settle::Ack(receipts, cost) => {
+                let cost = real_cost(cost);
+                receipts.iter().for_each(|receipt| {
+                    items.push(ops.ack(namespace, queue, receipt.as_bytes(), &cost));
+                });
             }
             Settle::Release(receipts) => {
                 receipts
@@ -40,7 +43,8 @@ impl Settle {
                     .for_each(|receipt| items.push(ops.release(namespace, queue, receipt.as_bytes())));
             }
             Settle::Nack(nacks) => nacks.iter().for_each(|nack| {
-                items.push(ops.nack(namespace, queue, nack.receipt.as_bytes(), nack.call()));
+                let cost = real_cost(&nack.cost);
+                items.push(ops.nack(namespace, queue, nack.receipt.as_bytes(), nack.call(&cost)));
             }),
             Settle::Extend(extensions) => extensions.iter().for_each(|item| {
                 let visibility_ms = item.visibility_timeout_ms;
@@ -69,7 +73,7 @@ impl Settle {
 
     fn receipts(self) -> Vec<String> {
         match self {
-            Settle::Ack(receipts) | Settle::Release(receipts) => receipts,
+            Settle::Ack(receipts, _) | Settle::Release(receipts) => receipts,
             Settle::Nack(items) => items.into_iter().map(|item| item.receipt).collect(),
             Settle::Extend(items) => items.into_iter().map(|item| item.receipt).collect(),
         }
@@ -78,13 +82,18 @@ impl Settle {
 
 impl v1::NackItem {
     /// The nack, as every transport makes it.
-    fn call(&self) -> NackCall<'_> {
+    fn call<'c>(&'c self, cost: &'c [(&'c [u8], i64)]) -> NackCall<'c> {
         NackCall {
             delay_ms: self.delay_ms,
             error: self.error.as_deref().map(str::as_bytes),
             close: self.close.as_ref().map(|close| (&close.throttle_key[..], close.retry_after_ms)),
+            cost: (!cost.is_empty()).then_some(cost),
         }
     }
+}
+
+fn real_cost(cost: &[v1::Amount]) -> Vec<(&[u8], i64)> {
+    cost.iter().map(|amount| (amount.limit.as_bytes(), amount.amount)).collect()
 }
 
 #[cfg(test)]
@@ -116,10 +125,14 @@ mod tests {
             delay_ms: Some(0),
             error: Some("e".to_owned()),
             close: Some(close),
+            cost: vec![v1::Amount { limit: "tpm".to_owned(), amount: 9 }],
         };
-        let call = item.call();
+        let cost = real_cost(&item.cost);
+        let call = item.call(&cost);
+        assert_eq!(call.cost, Some(&[(&b"tpm"[..], 9)][..]));
         assert_eq!((call.delay_ms, call.error, call.close), (Some(0), Some(&b"e"[..]), Some((&b"k"[..], 5))));
         let unsaid = v1::NackItem::default();
-        assert_eq!((unsaid.call().delay_ms, unsaid.call().error, unsaid.call().close), (None, None, None));
+        let call = unsaid.call(&[]);
+        assert_eq!((call.delay_ms, call.error, call.close, call.cost), (None, None, None, None));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use serde_json::{Value, from_str};
 use tidegate_core::{Decision, Wait};
-use tidegate_engine::{QueueReport, QueueStats, Settings};
+use tidegate_engine::{QueueReport, QueueStats, Settings, WaitsFor, WhyLane, WhyReport};
 
 use super::*;
 use crate::api::queue::limits::LimitReport;
@@ -54,6 +54,11 @@ fn every_field_that_is_parsed_is_documented() {
     assert_eq!(properties("NewMessages"), parsed::<shape::Messages<'_>>());
     assert_eq!(properties("Receive"), parsed::<shape::Receive>());
     assert_eq!(properties("Receipts"), parsed::<shape::Receipts<'_>>());
+    assert_eq!(properties("Acks"), parsed::<shape::Acks<'_>>());
+    assert_eq!(
+        properties("Charge"),
+        parsed_item(r#"{"payload":"","charges":[{"?":0}]}"#, parse::<shape::Message<'_>>)
+    );
     assert_eq!(properties("Nacks"), parsed::<shape::Nacks<'_>>());
     assert_eq!(properties("Nack"), parsed_item(r#"{"items":[{"?":0}]}"#, parse::<shape::Nacks<'_>>));
     assert_eq!(properties("Extensions"), parsed::<shape::Extensions<'_>>());
@@ -62,6 +67,35 @@ fn every_field_that_is_parsed_is_documented() {
     assert_eq!(properties("Take"), parsed::<shape::Take>());
     assert_eq!(properties("Close"), parsed::<shape::Close>());
     assert_eq!(properties("NewSetting"), parsed::<shape::Setting<'_>>());
+}
+
+#[test]
+fn every_field_that_is_parsed_of_entities_and_leases_is_documented() {
+    use crate::transport::http::ledger::shape;
+    assert_eq!(properties("Acquire"), parsed::<shape::Acquire<'_>>());
+    let charge = parsed_item(r#"{"charges":[{"?":0}]}"#, parse::<shape::Acquire<'_>>);
+    assert_eq!(properties("EntityCharge"), charge);
+    assert_eq!(properties("SettleLease"), parsed::<shape::Settle<'_>>());
+    assert_eq!(properties("AdjustLease"), parsed::<shape::Adjust<'_>>());
+    assert_eq!(properties("ExtendLease"), parsed::<shape::Extend>());
+    assert_eq!(properties("NewEntities"), parsed::<shape::Entities<'_>>());
+    assert_eq!(properties("MoveEntity"), parsed::<shape::Move<'_>>());
+    assert_eq!(properties("ResetBuckets"), parsed::<shape::Reset>());
+    assert_eq!(properties("TopUp"), parsed::<shape::TopUp<'_>>());
+    assert_eq!(properties("CloseBuckets"), parsed::<shape::CloseBuckets>());
+    assert_eq!(properties("Why"), parsed::<shape::WhyBody<'_>>());
+    let scope = serde_json::from_str::<tidegate_ledger::ScopePatch>(r#"{"?":0}"#).unwrap_err().to_string();
+    assert_eq!(properties("Scope"), named(&scope));
+    let entity = serde_json::from_str::<tidegate_ledger::EntityPatch>(r#"{"?":0}"#).unwrap_err().to_string();
+    let with = |name: &str| named(&entity).into_iter().chain([name.to_owned()]).collect::<BTreeSet<_>>();
+    assert_eq!(properties("EntityPatch"), with("version"));
+    assert_eq!(properties("NewEntity"), with("id"));
+}
+
+/// The fields that a message about an unknown one names.
+fn named(message: &str) -> BTreeSet<String> {
+    let (_, expected) = message.split_once("expected").unwrap();
+    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// The fields of a shape, out of what it says about a field that it does not have.
@@ -73,9 +107,7 @@ fn parsed_item<'a, T: Debug>(
     body: &'a str,
     parse: impl Fn(&'a [u8]) -> Result<T, Refusal>,
 ) -> BTreeSet<String> {
-    let refusal = parse(body.as_bytes()).unwrap_err();
-    let (_, expected) = refusal.message().split_once("expected").unwrap();
-    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    named(parse(body.as_bytes()).unwrap_err().message())
 }
 
 #[test]
@@ -106,6 +138,25 @@ fn what_the_engine_tells_is_documented() {
     let mut with_name = keys(&sent["settings"]);
     with_name.insert("name".to_owned());
     assert_eq!(properties("NewQueue"), with_name);
+    let limit = WaitsFor { entity: String::new(), resource: String::new(), limit: String::new() };
+    let lane = WhyLane {
+        state: "parked",
+        messages: Some(1),
+        ahead: Some(1),
+        waits_for: Some(limit),
+        until_ms: None,
+    };
+    assert_eq!(properties("WhyLane"), keys(&serde_json::to_value(&lane).unwrap()));
+    let why = WhyReport {
+        queue: String::new(),
+        fairness_key: String::new(),
+        message: Some(String::new()),
+        summary: String::new(),
+        lanes: Vec::new(),
+    };
+    let mut of_both = keys(&serde_json::to_value(&why).unwrap());
+    of_both.extend(properties("Available"));
+    assert_eq!(properties("WhyReport"), of_both);
     let limit = LimitReport {
         key: String::new(),
         burst: None,
@@ -147,7 +198,7 @@ fn examples_of_queue_requests_are_requests() {
     let readers: [(&str, &str, Reads); 12] = [
         ("/queues/{queue}/messages", "post", |body| shape::Enqueue::parse(body).is_ok()),
         ("/queues/{queue}/receive", "post", |body| parse::<shape::Receive>(body).is_ok()),
-        ("/queues/{queue}/ack", "post", |body| parse::<shape::Receipts<'_>>(body).is_ok()),
+        ("/queues/{queue}/ack", "post", |body| parse::<shape::Acks<'_>>(body).is_ok()),
         ("/queues/{queue}/nack", "post", |body| parse::<shape::Nacks<'_>>(body).is_ok()),
         ("/queues/{queue}/extend", "post", |body| parse::<shape::Extensions<'_>>(body).is_ok()),
         ("/queues/{queue}/release", "post", |body| parse::<shape::Receipts<'_>>(body).is_ok()),
@@ -161,6 +212,48 @@ fn examples_of_queue_requests_are_requests() {
             Settings::default().patched(patch).is_ok()
         }),
     ];
+    for (path, method, read) in readers {
+        let content = &document["paths"][path][method]["requestBody"]["content"]["application/json"];
+        let several = content["examples"].as_object().into_iter().flatten().map(|(_, one)| &one["value"]);
+        let examples: Vec<&Value> = several.chain(content.get("example")).collect();
+        assert!(!examples.is_empty(), "{path}");
+        for example in examples {
+            assert!(read(example.to_string().as_bytes()), "{path}: {example}");
+        }
+    }
+}
+
+#[test]
+fn examples_about_entities_and_leases_are_requests() {
+    use crate::api::ledger::Request;
+    use crate::api::ledger::manifest::Manifest;
+    use crate::transport::http::ledger::shape;
+    let system = || tidegate_ledger::Scope::System;
+    type Reads<'r> = &'r dyn Fn(&[u8]) -> bool;
+    let readers: [(&str, &str, Reads<'_>); 14] = [
+        ("/acquire", "post", &|body| parse::<shape::Acquire<'_>>(body).is_ok_and(|body| body.call().is_ok())),
+        ("/leases/{lease}/settle", "post", &|body| parse::<shape::Settle<'_>>(body).is_ok()),
+        ("/leases/{lease}/adjust", "post", &|body| parse::<shape::Adjust<'_>>(body).is_ok()),
+        ("/leases/{lease}/extend", "post", &|body| parse::<shape::Extend>(body).is_ok()),
+        ("/entities", "post", &|body| Request::create_identified(body).is_ok()),
+        ("/entities/{entity}", "patch", &|body| Request::update_entity(b"a", body, None).is_ok()),
+        ("/entities/{entity}/move", "post", &|body| parse::<shape::Move<'_>>(body).is_ok()),
+        ("/entities/{entity}/limits", "put", &|body| Request::set_scope(system(), body).is_ok()),
+        ("/system/limits", "put", &|body| Request::set_scope(system(), body).is_ok()),
+        ("/entities/{entity}/resources/{resource}/reset", "post", &|body| {
+            parse::<shape::Reset>(body).is_ok()
+        }),
+        ("/entities/{entity}/resources/{resource}/top-up", "post", &|body| {
+            parse::<shape::TopUp<'_>>(body).is_ok()
+        }),
+        ("/manifest/plan", "post", &|body| Manifest::parse(body).is_ok()),
+        ("/why", "post", &|body| parse::<shape::WhyBody<'_>>(body).is_ok_and(|body| body.request().is_ok())),
+        ("/entities/batch", "post", &|body| {
+            parse::<shape::Entities<'_>>(body)
+                .is_ok_and(|body| Request::put_entities(body.entities.get().as_bytes()).is_ok())
+        }),
+    ];
+    let document = document();
     for (path, method, read) in readers {
         let content = &document["paths"][path][method]["requestBody"]["content"]["application/json"];
         let several = content["examples"].as_object().into_iter().flatten().map(|(_, one)| &one["value"]);

@@ -33,7 +33,7 @@ impl Call {
         }
         Ok(Call {
             queues: api.queues()?.clone(),
-            namespace: headers::namespace_name(headers)?,
+            namespace: headers::namespace_name(api, headers)?,
             route,
             name: percent_decode_str(name).collect(),
             query: uri.query().map(str::to_owned),

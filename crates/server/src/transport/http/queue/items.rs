@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::answer;
 use super::call::Call;
-use super::shape::{Enqueue, Extensions, Message, Nacks, Receipts, Text};
+use super::shape::{Acks, Enqueue, Extensions, Message, Nacks, Receipts, Text};
 use crate::api::queue::receipt::id_digits;
 use crate::api::queue::{Items, Ops, Outcome};
 use crate::api::{Refusal, Transport};
@@ -40,10 +40,13 @@ impl Call {
     }
 
     pub(super) async fn ack(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
-        let Receipts { receipts } = self.parse(body)?;
-        let gather =
-            |ops: &mut Ops, receipt: &Text<'_>| ops.ack(&self.namespace, &self.name, receipt.as_bytes());
-        self.settle(&receipts, |receipt| receipt, gather).await
+        let items = self.counted(self.parse::<Acks<'_>>(body)?.items())?;
+        self.settle(
+            &items,
+            |item| &item.receipt,
+            |ops, item| ops.ack(&self.namespace, &self.name, item.receipt.as_bytes(), &item.cost()),
+        )
+        .await
     }
 
     pub(super) async fn release(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
@@ -58,7 +61,9 @@ impl Call {
         self.settle(
             &items,
             |item| &item.receipt,
-            |ops, item| ops.nack(&self.namespace, &self.name, item.receipt.as_bytes(), item.call()),
+            |ops, item| {
+                ops.nack(&self.namespace, &self.name, item.receipt.as_bytes(), item.call(&item.cost()))
+            },
         )
         .await
     }

@@ -1,7 +1,6 @@
 //! What is behind the `?` of a path.
 
-use percent_encoding::percent_decode_str;
-
+use super::super::query::decode;
 use crate::api::Refusal;
 
 /// The value of the one parameter that a path takes, if it is there. As in a body, a parameter that is not known is
@@ -36,11 +35,6 @@ pub fn number(query: Option<&str>, name: &str) -> Result<Option<i64>, Refusal> {
         Refusal::invalid_request(message, format!("send {name}=100, or leave it out"))
     };
     number.map(Some).ok_or_else(wrong)
-}
-
-/// A form's spelling: `+` is a space.
-fn decode(text: &str) -> Vec<u8> {
-    percent_decode_str(&text.replace('+', " ")).collect()
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Waiting for messages, for as long as the client waits too.
 
-use std::future::pending;
-
-use super::super::wire::Peer;
+use super::super::wire::{Peer, ended};
 use super::answer;
 use super::call::Call;
 use super::shape::Receive;
@@ -24,12 +22,5 @@ impl Call {
             () = ended(peer) => Vec::new(),
         };
         Ok(answer::messages(&self.queues.read(deliveries, FULL_BYTES)?))
-    }
-}
-
-async fn ended(peer: Option<&Peer>) {
-    match peer {
-        Some(peer) => peer.ended().await,
-        None => pending().await,
     }
 }

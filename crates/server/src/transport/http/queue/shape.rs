@@ -10,11 +10,11 @@ use bytes::Bytes;
 use serde::Deserialize;
 
 use crate::api::Refusal;
-use crate::api::queue::{NackCall, NewMessage};
+use crate::api::queue::{EntityCharge, NackCall, NewMessage};
 use crate::transport::http::parse::{self, Shape};
 
 /// A text, borrowed from the body unless it is escaped there.
-#[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(transparent)]
 pub struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -55,13 +55,43 @@ pub struct Message<'a> {
     charges: Option<Vec<Charge<'a>>>,
 }
 
-/// A throttle key and what it is charged.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object")]
+/// A throttle key and what it is charged, or an entity and what it costs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "an object")]
 pub struct Charge<'a> {
     #[serde(borrow)]
-    key: Text<'a>,
-    amount: i64,
+    key: Option<Text<'a>>,
+    amount: Option<i64>,
+    entity: Option<Text<'a>>,
+    resource: Option<Text<'a>>,
+    cost: Option<BTreeMap<Text<'a>, i64>>,
+}
+
+impl Charge<'_> {
+    /// The throttle key and its amount, if it is one.
+    fn key(&self, body: &Bytes) -> Result<Option<(Bytes, i64)>, Refusal> {
+        let told = "a charge is a `key` with an `amount`, or an `entity` with a `cost`";
+        match (&self.key, self.amount, &self.entity) {
+            (Some(key), Some(amount), None) if self.cost.is_none() => Ok(Some((key.within(body), amount))),
+            (None, None, Some(_)) if self.cost.as_ref().is_some_and(|cost| !cost.is_empty()) => Ok(None),
+            _ => Err(Refusal::invalid_message(told.to_owned(), "send one of the two")),
+        }
+    }
+
+    /// What it takes of each limit of its entity.
+    fn entity(&self) -> impl Iterator<Item = EntityCharge<'_>> {
+        let resource = self.resource.as_ref().map(Text::as_bytes).unwrap_or_default();
+        let entity = self.entity.as_ref().map(Text::as_bytes);
+        entity.into_iter().flat_map(move |entity| {
+            let cost = self.cost.iter().flatten();
+            cost.map(move |(limit, amount)| EntityCharge {
+                entity,
+                resource,
+                limit: limit.as_bytes(),
+                amount: *amount,
+            })
+        })
+    }
 }
 
 impl<'a> Shape<'a> for Message<'a> {
@@ -74,7 +104,8 @@ impl Message<'_> {
     pub fn new_message(&self, body: &Bytes) -> Result<NewMessage<'_>, Refusal> {
         let bytes = |text: &Text<'_>| text.within(body);
         let headers = self.headers.iter().flatten();
-        let charges = self.charges.iter().flatten();
+        let charges = || self.charges.iter().flatten();
+        let keys = charges().filter_map(|charge| charge.key(body).transpose());
         Ok(NewMessage {
             payload: self.payload(body)?,
             headers: headers.map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect(),
@@ -84,7 +115,8 @@ impl Message<'_> {
             delay_ms: self.delay_ms,
             deliver_at_ms: self.deliver_at_ms,
             throttle_keys: self.throttle_keys.as_ref().map(|keys| keys.iter().map(bytes).collect()),
-            charges: charges.map(|charge| (bytes(&charge.key), charge.amount)).collect(),
+            charges: keys.collect::<Result<_, _>>()?,
+            entity_charges: charges().flat_map(Charge::entity).collect(),
         })
     }
 
@@ -153,7 +185,58 @@ impl Shape<'_> for Receive {
     const EXAMPLE: &'static str = r#"{"max":10,"wait_ms":20000}"#;
 }
 
-/// `POST /queues/{queue}/ack` and `/release`.
+/// `POST /queues/{queue}/ack`: receipts, each at the same cost, or items with costs of their own.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, expecting = "an object")]
+pub struct Acks<'a> {
+    #[serde(borrow)]
+    receipts: Option<Vec<Text<'a>>>,
+    cost: Option<BTreeMap<Text<'a>, i64>>,
+    items: Option<Vec<Ack<'a>>>,
+}
+
+impl<'a> Shape<'a> for Acks<'a> {
+    const EXAMPLE: &'static str = r#"{"receipts":["0192f3c4a1b20001-1"]} or {"items":[{"receipt":"0192f3c4a1b20001-1","cost":{"tpm":431}}]}"#;
+}
+
+/// One message that is done with.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "an object")]
+pub struct Ack<'a> {
+    /// Which delivery.
+    #[serde(borrow)]
+    pub receipt: Text<'a>,
+    cost: Option<BTreeMap<Text<'a>, i64>>,
+}
+
+impl Ack<'_> {
+    /// Its real cost.
+    pub fn cost(&self) -> Vec<(&[u8], i64)> {
+        real_cost(self.cost.as_ref())
+    }
+}
+
+fn real_cost<'t>(cost: Option<&'t BTreeMap<Text<'_>, i64>>) -> Vec<(&'t [u8], i64)> {
+    cost.into_iter().flatten().map(|(limit, amount)| (limit.as_bytes(), *amount)).collect()
+}
+
+impl<'a> Acks<'a> {
+    /// Each receipt with its cost.
+    pub fn items(self) -> Result<Vec<Ack<'a>>, Refusal> {
+        match self {
+            Acks { receipts: None, cost: None, items: Some(items) } => Ok(items),
+            Acks { receipts: Some(receipts), cost, items: None } => {
+                Ok(receipts.into_iter().map(|receipt| Ack { receipt, cost: cost.clone() }).collect())
+            }
+            Acks { receipts: None, items: None, .. } => {
+                Err(parse::invalid::<Self>("missing field `receipts` or `items`"))
+            }
+            _ => Err(parse::invalid::<Self>("both `receipts` and `items` are there")),
+        }
+    }
+}
+
+/// `POST /queues/{queue}/release`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "an object")]
 pub struct Receipts<'a> {
@@ -190,6 +273,7 @@ pub struct Nack<'a> {
     delay_ms: Option<i64>,
     error: Option<Text<'a>>,
     close: Option<CloseKey<'a>>,
+    cost: Option<BTreeMap<Text<'a>, i64>>,
 }
 
 /// A throttle key to be left alone.
@@ -202,10 +286,16 @@ pub struct CloseKey<'a> {
 }
 
 impl Nack<'_> {
-    /// The nack, as every transport makes it.
-    pub fn call(&self) -> NackCall<'_> {
+    /// The nack, as every transport makes it, with what [`cost`](Nack::cost) says.
+    pub fn call<'c>(&'c self, cost: &'c [(&'c [u8], i64)]) -> NackCall<'c> {
         let close = self.close.as_ref().map(|close| (close.throttle_key.as_bytes(), close.retry_after_ms));
-        NackCall { delay_ms: self.delay_ms, error: self.error.as_ref().map(Text::as_bytes), close }
+        let error = self.error.as_ref().map(Text::as_bytes);
+        NackCall { delay_ms: self.delay_ms, error, close, cost: self.cost.as_ref().map(|_| cost) }
+    }
+
+    /// Its real cost.
+    pub fn cost(&self) -> Vec<(&[u8], i64)> {
+        real_cost(self.cost.as_ref())
     }
 }
 

@@ -1,6 +1,6 @@
 //! A delivered message as a reply: a map, or in RESP2 a flat array.
 
-use crate::api::queue::document::Read;
+use crate::api::queue::document::{Read, entity_charges, keys};
 use crate::api::queue::receipt::{ReceiptDigits, enqueued_at_ms, id_digits};
 use crate::transport::resp::reply::Reply;
 
@@ -16,7 +16,8 @@ macro_rules! label {
 pub fn write(reply: &mut Reply<'_>, read: &Read) {
     let (delivery, message) = (read.delivery(), read.message());
     let receipt = delivery.receipt;
-    reply.map(11);
+    let charged = entity_charges(&message).count();
+    reply.map(if charged > 0 { 12 } else { 11 });
     reply.ready_made(label!(7, "receipt"));
     reply.bulk(ReceiptDigits::of(receipt).as_bytes());
     reply.ready_made(label!(2, "id"));
@@ -40,10 +41,21 @@ pub fn write(reply: &mut Reply<'_>, read: &Read) {
         reply.bulk(value);
     }
     reply.ready_made(label!(8, "throttle"));
-    reply.array(message.charges.iter().count());
-    message.charges.iter().for_each(|(key, _)| reply.bulk(key));
+    reply.array(keys(&message).count());
+    keys(&message).for_each(|(key, _)| reply.bulk(key));
+    if charged > 0 {
+        reply.ready_made(label!(7, "charges"));
+        reply.array(charged);
+        for charge in entity_charges(&message) {
+            reply.array(4);
+            reply.bulk(charge.entity.as_bytes());
+            reply.bulk(charge.resource.as_bytes());
+            reply.bulk(charge.limit.as_bytes());
+            reply.integer(i64::try_from(charge.amount).unwrap_or(i64::MAX));
+        }
+    }
     reply.ready_made(label!(4, "dead"));
-    match read.dead_letter() {
+    match delivery.dead_letter(&message) {
         None => reply.null(),
         Some(dead) => {
             reply.map(4);

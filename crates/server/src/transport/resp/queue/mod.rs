@@ -15,7 +15,7 @@ pub mod consumers;
 pub mod enqueue;
 pub mod limit;
 mod message;
-mod options;
+pub mod options;
 pub mod receive;
 pub mod settle;
 pub mod shape;

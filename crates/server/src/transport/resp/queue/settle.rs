@@ -6,15 +6,32 @@ use crate::api::queue::{NackCall, Ops};
 use crate::api::{Api, NamespaceName, Refusal};
 use crate::transport::resp::commands::Invocation;
 
-const NACK: &str = "NACK queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms]";
+const ACK: &str = "ACK queue receipt [receipt ...] [COST limit amount [limit amount ...]]";
+const NACK: &str = "NACK queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms] \
+                    [COST limit amount [limit amount ...]]";
 const EXTEND: &str = "EXTEND queue receipt ms";
 
-/// Settles one receipt.
-type Settle = fn(&mut Ops, &NamespaceName, &[u8], &[u8]) -> Result<(), Refusal>;
-
-/// `ACK queue receipt [receipt ...]`
+/// `ACK queue receipt [receipt ...] [COST limit amount ...]`
 pub fn ack(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
-    each(call, api, args, Ops::ack);
+    // A receipt is never a word.
+    let cost = args[2..].iter().position(|arg| arg.eq_ignore_ascii_case(b"cost"));
+    let end = cost.map_or(args.len(), |at| at + 2);
+    if end < 3 {
+        return call.misused(ACK);
+    }
+    let mut cost = Vec::new();
+    if let Err(wrong) = read_cost(&mut Options::new(args, end + 1, ACK), &mut cost) {
+        return call.misused(&wrong);
+    }
+    each(call, api, &args[..end], |ops, namespace, queue, receipt| ops.ack(namespace, queue, receipt, &cost));
+}
+
+/// The rest, as limits and amounts.
+fn read_cost<'a>(options: &mut Options<'a, '_>, cost: &mut Vec<(&'a [u8], i64)>) -> Result<(), Wrong> {
+    while let Some(limit) = options.next() {
+        cost.push((limit, options.number("the amount")?));
+    }
+    Ok(())
 }
 
 /// `RELEASE queue receipt [receipt ...]`
@@ -23,7 +40,12 @@ pub fn release(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
 }
 
 /// Settles every receipt: one is answered alone, several in an array.
-fn each(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]], settle: Settle) {
+fn each(
+    call: &mut Invocation<'_, '_>,
+    api: &Api,
+    args: &[&[u8]],
+    settle: impl Fn(&mut Ops, &NamespaceName, &[u8], &[u8]) -> Result<(), Refusal>,
+) {
     let (queue, receipts) = (args[1], &args[2..]);
     let Some((ops, namespace)) = call.ops(api) else { return };
     if let [receipt] = receipts {
@@ -37,9 +59,10 @@ fn each(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]], settle: Settle
     call.later(Shape::Each(refused));
 }
 
-/// `NACK queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms]`
+/// `NACK queue receipt [DELAY ms] [ERROR text] [CLOSE throttle_key retry_after_ms] [COST limit amount ...]`
 pub fn nack(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
-    let nack = match read_nack(args) {
+    let mut cost = Vec::new();
+    let nack = match read_nack(args, &mut cost) {
         Ok(nack) => nack,
         Err(wrong) => return call.misused(&wrong),
     };
@@ -50,7 +73,7 @@ pub fn nack(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     }
 }
 
-fn read_nack<'a>(args: &[&'a [u8]]) -> Result<NackCall<'a>, Wrong> {
+fn read_nack<'a>(args: &[&'a [u8]], cost: &'a mut Vec<(&'a [u8], i64)>) -> Result<NackCall<'a>, Wrong> {
     let mut options = Options::new(args, 3, NACK);
     let mut nack = NackCall::default();
     while let Some(name) = options.next() {
@@ -61,9 +84,11 @@ fn read_nack<'a>(args: &[&'a [u8]]) -> Result<NackCall<'a>, Wrong> {
                 let key = options.value("the throttle key")?;
                 nack.close = Some((key, options.number("retry_after_ms")?));
             }
+            b"COST" => read_cost(&mut options, cost)?,
             _ => return Err(options.unknown(name)),
         }
     }
+    nack.cost = (!cost.is_empty()).then_some(cost.as_slice());
     Ok(nack)
 }
 
@@ -86,12 +111,27 @@ mod tests {
 
     #[test]
     fn the_options_of_nack() {
-        let args: [&[u8]; 10] =
-            [b"NACK", b"q", b"r", b"DELAY", b"5", b"error", b"no luck", b"CLOSE", b"provider", b"1000"];
-        let nack = read_nack(&args).unwrap();
+        let args: [&[u8]; 13] = [
+            b"NACK",
+            b"q",
+            b"r",
+            b"DELAY",
+            b"5",
+            b"error",
+            b"no luck",
+            b"CLOSE",
+            b"provider",
+            b"1000",
+            b"COST",
+            b"tpm",
+            b"7",
+        ];
+        let (mut cost, mut none) = (Vec::new(), Vec::new());
+        let nack = read_nack(&args, &mut cost).unwrap();
         assert_eq!(nack.delay_ms, Some(5));
         assert_eq!(nack.error, Some(&b"no luck"[..]));
         assert_eq!(nack.close, Some((&b"provider"[..], 1000)));
-        assert!(read_nack(&args[..9]).unwrap_err().starts_with("retry_after_ms is missing"));
+        assert_eq!(nack.cost, Some(&[(&b"tpm"[..], 7)][..]));
+        assert!(read_nack(&args[..9], &mut none).unwrap_err().starts_with("retry_after_ms is missing"));
     }
 }

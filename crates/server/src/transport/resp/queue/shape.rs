@@ -1,12 +1,16 @@
 //! Outcomes to replies.
 
+use std::sync::{Arc, OnceLock};
+
 use tidegate_core::queue::MessageId;
 
 use super::consumers::Consumers;
 use super::message;
+use crate::api::ledger::Stood;
 use crate::api::queue::receipt::id_digits;
 use crate::api::queue::{Outcome, Told};
 use crate::api::{NamespaceName, Queues, Refusal};
+use crate::transport::resp::ledger::acquire;
 use crate::transport::resp::reply::Reply;
 
 /// Bytes of messages in one reply, about: what is behind them waits for the next.
@@ -26,6 +30,10 @@ pub enum Shape {
     Consumer(u32),
     /// A JSON document.
     Document(Box<(NamespaceName, Told)>),
+    /// A JSON document that somebody else than the engine has made, by the time that there is an outcome.
+    Elsewhere(Arc<OnceLock<Result<Vec<u8>, Refusal>>>),
+    /// What came of an acquire that stood in line.
+    Acquired(Box<Stood>),
 }
 
 impl Shape {
@@ -77,6 +85,20 @@ impl Shape {
                     reply.error(&format!("ERR {refusal}"));
                 }
             },
+            Shape::Elsewhere(made) => {
+                let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));
+                answer(reply, next().and(made), |reply, document| reply.bulk(&document));
+            }
+            Shape::Acquired(stood) => {
+                let queues = queues.ok_or_else(Refusal::queues_off);
+                let told = next().and_then(|outcome| match outcome {
+                    Outcome::Acquired(acquired) => queues?.told(&stood, *acquired),
+                    _ => Err(Refusal::shutting_down()),
+                });
+                answer(reply, told, |reply, (acquired, now)| {
+                    acquire::write(reply, &acquired, stood.is_quiet(), now);
+                });
+            }
             Shape::Document(about) => {
                 let (namespace, told) = *about;
                 let queues = queues.ok_or_else(Refusal::queues_off);

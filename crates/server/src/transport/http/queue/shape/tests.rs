@@ -96,6 +96,6 @@ fn a_nack_may_close_a_key() {
     let body =
         br#"{"items":[{"receipt":"r","close":{"throttle_key":"k","retry_after_ms":5}},{"receipt":"s"}]}"#;
     let nacks: Nacks<'_> = parse::parse(body).unwrap();
-    assert_eq!(nacks.items[0].call().close, Some((&b"k"[..], 5)));
-    assert_eq!((nacks.items[1].receipt.as_str(), nacks.items[1].call().close), ("s", None));
+    assert_eq!(nacks.items[0].call(&[]).close, Some((&b"k"[..], 5)));
+    assert_eq!((nacks.items[1].receipt.as_str(), nacks.items[1].call(&[]).close), ("s", None));
 }

@@ -1,0 +1,173 @@
+//! The ask door: acquire, and what an acquire would say.
+
+use std::sync::atomic::Ordering;
+
+use smallvec::SmallVec;
+use tidegate_core::Nanos;
+use tidegate_core::bucket::Ready;
+
+use crate::acquired::{Acquire, Acquired, Checked, Denied, Granted};
+use crate::ledger::Ledger;
+use crate::locks::Locks;
+use crate::reach::Name;
+use crate::refused::Refused;
+use crate::resolved::SystemSettings;
+use crate::settings::{OnUnavailable, check_terms};
+use crate::walk::{Cost, Manner, Step, Stop, Walk, Way};
+
+impl Ledger {
+    /// Takes every charge, parents and caps included, or none.
+    pub fn acquire(&self, request: &Acquire<'_>, now: Nanos) -> Result<Acquired, Refused> {
+        self.check_form(request)?;
+        let mut locks = self.shards.locks();
+        let manner = Manner::Ask { leased: request.lease.is_some() };
+        let walk = self.walk_all(&mut locks, request, manner, now)?;
+        let degraded = self.pass_unavailable(request.on_unavailable, &walk.system)?;
+        self.refuse_what_never_passes(&mut locks, &walk)?;
+        if let Some(worst) = self.ask(&mut locks, &walk, request.in_line, now) {
+            let bucket = self.name_of(&mut locks, &worst);
+            let statuses = self.wanted_statuses(&mut locks, request, &walk, false, now);
+            return Ok(Acquired::Denied(Denied { statuses, ready: worst.ready, bucket }));
+        }
+        let items = self.take_asked(&mut locks, &walk, request.lease.is_some(), now);
+        let statuses = self.wanted_statuses(&mut locks, request, &walk, true, now);
+        drop(locks);
+        let (lease, expires_at) = match request.lease {
+            Some(terms) => {
+                let lease = self.lease_items(request.space, items, terms, walk.system, now);
+                (Some(lease.0), lease.1)
+            }
+            None => (None, 0),
+        };
+        Ok(Acquired::Granted(Granted { lease, expires_at, statuses, bypassed: walk.bypassed, degraded }))
+    }
+
+    /// What an acquire would answer. Takes nothing.
+    pub fn check(&self, request: &Acquire<'_>, now: Nanos) -> Result<Checked, Refused> {
+        self.check_form(request)?;
+        let mut locks = self.shards.locks();
+        let walk = self.walk_all(&mut locks, request, Manner::Ask { leased: true }, now)?;
+        self.refuse_what_never_passes(&mut locks, &walk)?;
+        let worst = self.ask(&mut locks, &walk, request.in_line, now);
+        let bucket = worst.map(|worst| self.name_of(&mut locks, &worst));
+        let statuses = self.wanted_statuses(&mut locks, request, &walk, false, now);
+        let ready = worst.map_or(Ready::Now, |worst| worst.ready);
+        Ok(Checked { granted: ready == Ready::Now, ready, bucket, statuses, bypassed: walk.bypassed })
+    }
+
+    fn check_form(&self, request: &Acquire<'_>) -> Result<(), Refused> {
+        let max = self.options.max_charges;
+        if request.charges.len() > max {
+            return Err(Refused::TooManyCharges { max });
+        }
+        if request.charges.is_empty() {
+            return Err(Refused::InvalidSetting("an acquire carries at least one charge".into()));
+        }
+        if let Some(terms) = request.terms {
+            check_terms(terms)?;
+        }
+        match request.lease.and_then(|lease| lease.ttl_ns) {
+            Some(ttl) => self.check_ttl(ttl),
+            None => Ok(()),
+        }
+    }
+
+    fn walk_all(
+        &self,
+        locks: &mut Locks<'_>,
+        request: &Acquire<'_>,
+        manner: Manner,
+        now: Nanos,
+    ) -> Result<Walk, Refused> {
+        let mut walk = Walk::default();
+        loop {
+            match self.walk_once(locks, request, manner, now, &mut walk) {
+                Ok(()) => return Ok(walk),
+                Err(Stop::Refused(refused)) => return Err(refused),
+                Err(Stop::Again) => {
+                    locks.start_over();
+                    walk.clear();
+                }
+            }
+        }
+    }
+
+    fn walk_once(
+        &self,
+        locks: &mut Locks<'_>,
+        request: &Acquire<'_>,
+        manner: Manner,
+        now: Nanos,
+        walk: &mut Walk,
+    ) -> Result<(), Stop> {
+        let space = self.at(request.space);
+        for charge in request.charges {
+            let costs: SmallVec<[Cost<'_>; 4]> = charge
+                .cost
+                .iter()
+                .map(|(limit, amount)| Cost { limit: Name::Text(limit), amount: *amount })
+                .collect();
+            let (entity, resource) = (charge.entity, Name::Text(charge.resource));
+            let step = Step { entity, resource, costs: &costs, terms: request.terms };
+            self.walk(locks, &Way { space, step: &step, manner, now }, walk)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is decided without a store behind it.
+    fn pass_unavailable(
+        &self,
+        told: Option<OnUnavailable>,
+        system: &SystemSettings,
+    ) -> Result<bool, Refused> {
+        if self.available.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        match told.unwrap_or(system.on_unavailable) {
+            OnUnavailable::Block => {
+                self.blocked.fetch_add(1, Ordering::Relaxed);
+                Err(Refused::Unavailable)
+            }
+            OnUnavailable::Allow => {
+                self.allowed.fetch_add(1, Ordering::Relaxed);
+                Ok(true)
+            }
+        }
+    }
+
+    fn wanted_statuses(
+        &self,
+        locks: &mut Locks<'_>,
+        request: &Acquire<'_>,
+        walk: &Walk,
+        taken: bool,
+        now: Nanos,
+    ) -> Vec<crate::status::Status> {
+        if request.statuses { self.statuses(locks, walk, taken, now) } else { Vec::new() }
+    }
+
+    /// Tells whether what is decided can be kept: the last flush passed, or failed.
+    pub fn set_available(&self, available: bool) {
+        self.available.store(available, Ordering::Relaxed);
+    }
+
+    /// Whether what is decided can be kept.
+    pub fn is_available(&self) -> bool {
+        self.available.load(Ordering::Relaxed)
+    }
+
+    /// How many acquires have met an unavailable store.
+    pub fn unavailable(&self) -> Unavailable {
+        let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        Unavailable { blocked: count(&self.blocked), allowed: count(&self.allowed) }
+    }
+}
+
+/// Acquires that have met an unavailable store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unavailable {
+    /// Those that were refused.
+    pub blocked: u64,
+    /// Those that were decided in memory.
+    pub allowed: u64,
+}

@@ -1,0 +1,174 @@
+//! What has changed since the last time, or all of it, as records: some at a time, so that no lock is held for long.
+
+use std::sync::atomic::Ordering;
+
+use tidegate_core::Nanos;
+
+use crate::leases::{LEASE_SHARDS, LeaseShard};
+use crate::ledger::Ledger;
+use crate::shard::{SHARDS, Shard};
+
+use super::bytes::{put, put_bytes};
+use super::record;
+
+/// Entries looked at under one lock.
+const SEGMENT: u32 = 128;
+
+/// Records of one segment, until the lock is gone.
+#[derive(Default)]
+struct Records {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Records {
+    fn end(&mut self) {
+        self.ends.push(self.bytes.len());
+    }
+
+    fn show(&mut self, show: &mut dyn FnMut(&[u8])) {
+        let mut from = 0;
+        for end in self.ends.drain(..) {
+            show(&self.bytes[from..end]);
+            from = end;
+        }
+        self.bytes.clear();
+    }
+}
+
+impl Ledger {
+    /// Whether anything has changed since [`drain`](Ledger::drain) was last called.
+    pub fn has_changed(&self) -> bool {
+        self.changed.load(Ordering::Relaxed)
+    }
+
+    /// Shows a record of everything that has changed since the last call.
+    pub fn drain(&self, _now: Nanos, show: &mut dyn FnMut(&[u8])) {
+        self.changed.store(false, Ordering::Relaxed);
+        let mut records = Records::default();
+        for space in std::mem::take(&mut *self.cleared.lock()) {
+            records.bytes.push(record::CLEARED);
+            put_bytes(&mut records.bytes, space.as_bytes());
+            records.end();
+        }
+        records.show(show);
+        for shard in 0..SHARDS {
+            let mut from = Some(0);
+            while let Some(at) = from {
+                from = self.drain_accounts(&mut self.shards.lock(shard), at, &mut records);
+                records.show(show);
+            }
+        }
+        for shard in 0..LEASE_SHARDS {
+            let mut from = Some(0);
+            while let Some(at) = from {
+                from = self.drain_leases(&mut self.leases.lock_shard(shard), at, &mut records);
+                records.show(show);
+            }
+        }
+    }
+
+    fn drain_accounts(&self, shard: &mut Shard, from: u32, records: &mut Records) -> Option<u32> {
+        for (space, id) in shard.gone.drain(..) {
+            records.bytes.push(record::GONE);
+            put_bytes(&mut records.bytes, self.at(space).name.as_bytes());
+            put_bytes(&mut records.bytes, &id);
+            records.end();
+        }
+        for (operation, at) in shard.done_lately.drain(..) {
+            put_operation(&operation, at, records);
+        }
+        let mut next = shard.changed.next(from);
+        for _ in 0..SEGMENT {
+            let at = next?;
+            shard.changed.unset(at);
+            if let Some(holder) = shard.holders.get_mut(at) {
+                let (space, id) = (holder.space, holder.id.clone());
+                holder.each_account_mut(|account| {
+                    if account.is_changed() {
+                        account.set_changed(false);
+                        record::account(self, (space, &id), account, &mut records.bytes);
+                        records.end();
+                    }
+                });
+            }
+            next = shard.changed.next(at + 1);
+        }
+        next
+    }
+
+    fn drain_leases(&self, shard: &mut LeaseShard, from: u32, records: &mut Records) -> Option<u32> {
+        for id in shard.ended.drain(..) {
+            records.bytes.push(record::ENDED);
+            put(&mut records.bytes, u128::from(id.0));
+            records.end();
+        }
+        let mut next = shard.changed.next(from);
+        for _ in 0..SEGMENT {
+            let at = next?;
+            shard.changed.unset(at);
+            if let Some(lease) = shard.leases.get_mut(at) {
+                lease.written = true;
+                record::lease(self, lease, &mut records.bytes);
+                records.end();
+            }
+            next = shard.changed.next(at + 1);
+        }
+        next
+    }
+
+    /// Shows a record of everything, changed or not: what a snapshot holds.
+    pub fn read_all(&self, now: Nanos, show: &mut dyn FnMut(&[u8])) {
+        let mut records = Records::default();
+        for shard in 0..SHARDS {
+            let (mut at, mut end) = (0, 1);
+            while at < end {
+                let mut shard = self.shards.lock(shard);
+                end = shard.holders.end();
+                if at == 0 {
+                    shard.done.iter().for_each(|(operation, at)| put_operation(operation, *at, &mut records));
+                }
+                (at..end.min(at + SEGMENT))
+                    .for_each(|at| self.read_holder(&mut shard, at, now, &mut records));
+                at += SEGMENT;
+                drop(shard);
+                records.show(show);
+            }
+        }
+        for shard in 0..LEASE_SHARDS {
+            let (mut at, mut end) = (0, 1);
+            while at < end {
+                let mut shard = self.leases.lock_shard(shard);
+                end = shard.leases.end();
+                for at in at..end.min(at + SEGMENT) {
+                    if let Some(lease) = shard.leases.get_mut(at) {
+                        lease.written = true;
+                        record::lease(self, lease, &mut records.bytes);
+                        records.end();
+                    }
+                }
+                at += SEGMENT;
+                drop(shard);
+                records.show(show);
+            }
+        }
+    }
+
+    fn read_holder(&self, shard: &mut Shard, at: u32, now: Nanos, records: &mut Records) {
+        let Some(holder) = shard.holders.get_mut(at) else { return };
+        let (space, id) = (holder.space, holder.id.clone());
+        holder.each_account_mut(|account| {
+            if !account.is_idle(now) {
+                record::account(self, (space, &id), account, &mut records.bytes);
+                records.end();
+            }
+        });
+    }
+}
+
+fn put_operation(operation: &[u8], at: Nanos, records: &mut Records) {
+    records.bytes.push(record::DONE);
+    put_bytes(&mut records.bytes, operation);
+    put(&mut records.bytes, u128::from(at));
+    records.end();
+}

@@ -1,0 +1,14 @@
+//! The ledger from outside, with a clock that is driven by hand.
+
+mod acquire;
+mod cascade;
+mod concurrency;
+mod edits;
+mod keep;
+mod keys;
+mod leases;
+mod minutes;
+mod queue;
+mod stress;
+mod terms;
+mod world;

@@ -16,7 +16,9 @@
 //! | [`load`] | the clients that drive them |
 //! | [`ask`] | the Ask door: its workloads and targets |
 //! | [`queue`] | the Queue door: its workloads and targets |
+//! | [`acquire`] | entities and leases: its workloads and targets |
 
+pub mod acquire;
 pub mod ask;
 pub mod columns;
 pub mod command;

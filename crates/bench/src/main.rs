@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tidegate_bench::{ask, queue};
+use tidegate_bench::{acquire, ask, queue};
 
 /// Tidegate beside its peers on this machine: the same load, one table, one JSON file
 #[derive(Parser)]
@@ -19,12 +19,15 @@ enum Bench {
     Ask(ask::Options),
     /// The Queue door: whole lives, latency, flows, throttling, hooks, memory, start-up
     Queue(queue::Options),
+    /// Entities and leases: acquire and settle over RESP and gRPC, memory, a change of the default
+    Acquire(acquire::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().bench {
         Bench::Ask(options) => ask::run(options),
         Bench::Queue(options) => queue::run(options),
+        Bench::Acquire(options) => acquire::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -32,6 +32,9 @@ pub struct Figures {
     /// Resident memory of the server process after the run.
     #[serde(serialize_with = "whole")]
     pub rss_bytes: Option<f64>,
+    /// All but one answer in a thousand came within this time. In no row: for a target.
+    #[serde(skip)]
+    pub p999_us: Option<f64>,
     /// The longest that anything took. In no row: a maximum is for a target, not for comparing.
     #[serde(skip)]
     pub longest_us: Option<f64>,
@@ -58,6 +61,7 @@ pub enum Metric {
     P50Us,
     P99Us,
     RssBytes,
+    P999Us,
     LongestUs,
     LongestOwnUs,
     RssPerKey,
@@ -67,12 +71,13 @@ pub enum Metric {
 
 impl Metric {
     /// All that [`Figures`] holds.
-    pub const ALL: [Metric; 10] = [
+    pub const ALL: [Metric; 11] = [
         Metric::OpsPerS,
         Metric::CpuUsPerOp,
         Metric::P50Us,
         Metric::P99Us,
         Metric::RssBytes,
+        Metric::P999Us,
         Metric::LongestUs,
         Metric::LongestOwnUs,
         Metric::RssPerKey,
@@ -93,6 +98,7 @@ impl Metric {
             Metric::P50Us => &mut figures.p50_us,
             Metric::P99Us => &mut figures.p99_us,
             Metric::RssBytes => &mut figures.rss_bytes,
+            Metric::P999Us => &mut figures.p999_us,
             Metric::LongestUs => &mut figures.longest_us,
             Metric::LongestOwnUs => &mut figures.longest_own_us,
             Metric::RssPerKey => &mut figures.rss_per_key,

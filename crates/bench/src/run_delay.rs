@@ -34,6 +34,22 @@ impl RunDelay {
         Ok(RunDelay { threads })
     }
 
+    /// Of the threads of a process whose names begin so, and of the thread that opens it. Others may hold a lock that these
+    /// sleep on: that is the process's own doing, and not taken off.
+    pub fn of_threads_and_this_thread(pid: u32, name: &str) -> Result<RunDelay> {
+        let mut threads = RunDelay::of_this_thread()?.threads;
+        let tasks = format!("/proc/{pid}/task");
+        for task in fs::read_dir(&tasks).with_context(|| format!("cannot list {tasks}"))? {
+            let task = task.context("cannot list threads")?.path();
+            let is_named = fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with(name));
+            if is_named {
+                threads.push(File::open(task.join("schedstat")).context("cannot open a thread's schedstat")?);
+            }
+        }
+        anyhow::ensure!(threads.len() > 1, "no thread of the server is called {name}");
+        Ok(RunDelay { threads })
+    }
+
     /// All of them together so far. A thread that has ended counts no more.
     pub fn read(&self) -> Duration {
         self.threads.iter().filter_map(read).sum()
@@ -67,5 +83,9 @@ mod tests {
         assert!(delay.threads.len() >= 2);
         assert!(delay.read() <= delay.read());
         assert_eq!(RunDelay::of_this_thread().unwrap().threads.len(), 1);
+        let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
+        let named = RunDelay::of_threads_and_this_thread(std::process::id(), name.trim()).unwrap();
+        assert!(named.threads.len() >= 2);
+        assert!(RunDelay::of_threads_and_this_thread(std::process::id(), "no such thread").is_err());
     }
 }

@@ -82,6 +82,11 @@ impl Process {
         RunDelay::of_process_and_this_thread(self.child.id())
     }
 
+    /// The same of only those of its threads whose names begin so.
+    pub fn run_delay_of(&self, threads: &str) -> Result<RunDelay> {
+        RunDelay::of_threads_and_this_thread(self.child.id(), threads)
+    }
+
     /// Bytes of memory that it holds now.
     pub fn rss_bytes(&self) -> Result<u64> {
         rss::of(self.child.id())

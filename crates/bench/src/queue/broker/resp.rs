@@ -53,6 +53,11 @@ pub fn reply<T>(
     })
 }
 
+/// The first value in these bytes, if it is all there.
+pub fn first(bytes: &[u8]) -> Result<Option<Cursor<'_>>> {
+    Ok(value_len(bytes)?.map(|len| Cursor { bytes: &bytes[..len], at: 0 }))
+}
+
 /// Sends one command, and reads its reply, which is an error if it is one.
 pub fn ask<T>(link: &mut Link, words: &[&[u8]], read: impl FnMut(&mut Cursor<'_>) -> Result<T>) -> Result<T> {
     let mut bytes = Vec::new();
@@ -123,6 +128,11 @@ pub enum Item<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// Bytes of the whole value, read or not.
+    pub fn whole_len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The next value. A refusal is an error.
     pub fn item(&mut self) -> Result<Item<'a>> {
         let rest = &self.bytes[self.at..];

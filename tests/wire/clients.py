@@ -37,10 +37,14 @@ class Resp(Adapter):
         super().__init__(server, namespace)
         host, port = server.resp
         self.redis = redis.Redis(
-            host=host, port=port, protocol=self.protocol, socket_timeout=10, single_connection_client=True
+            host=host,
+            port=port,
+            # What it sends SELECT with, on every connection: a pipeline has one of its own.
+            db=namespace or 0,
+            protocol=self.protocol,
+            socket_timeout=10,
+            single_connection_client=True,
         )
-        if namespace:
-            self.redis.execute_command("SELECT", namespace)
 
     def close(self):
         self.redis.close()
@@ -125,10 +129,12 @@ class Grpc(Adapter):
     def close(self):
         self.channel.close()
 
+    def _metadata(self):
+        return [("tidegate-namespace", self.namespace)] if self.namespace else []
+
     def _call(self, method, request):
         try:
-            metadata = [("tidegate-namespace", self.namespace)] if self.namespace else []
-            return method(request, timeout=10, metadata=metadata)
+            return method(request, timeout=20, metadata=self._metadata())
         except grpc.RpcError as error:
             code = dict(error.trailing_metadata() or ()).get("tidegate-code", error.code().name)
             raise Refused(code, error.details()) from None

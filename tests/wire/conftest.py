@@ -6,6 +6,7 @@ import resource
 import pytest
 
 from clients import TRANSPORTS
+from ledger_clients import LEDGER_TRANSPORTS
 from server import Server
 
 _numbers = itertools.count()
@@ -51,5 +52,19 @@ def key(request):
 @pytest.fixture
 def transport(request, server):
     adapter = TRANSPORTS[request.param](server)
+    yield adapter
+    adapter.close()
+
+
+@pytest.fixture
+def namespace():
+    """A namespace that no other test uses."""
+    return f"ns-{next(_numbers)}"
+
+
+@pytest.fixture(params=list(LEDGER_TRANSPORTS))
+def ledger(request, server, namespace):
+    """Each transport, in a namespace of the test's own: what is set for the system is set for nobody else."""
+    adapter = LEDGER_TRANSPORTS[request.param](server, namespace)
     yield adapter
     adapter.close()

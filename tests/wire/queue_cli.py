@@ -88,6 +88,9 @@ class CliQueues:
             words += ["--throttle", key]
         for key, amount in fields.get("charges", {}).items():
             words += ["--charge", f"{key}={amount}"]
+        for entity, resource, cost in fields.get("entity_charges", []):
+            for limit, amount in cost.items():
+                words += ["--charge", f"{entity}/{resource}/{limit}={amount}"]
         for name, value in fields.get("headers", {}).items():
             words += ["--header", f"{name}={value}"]
         return self._one("enqueue", queue, "--file", "-", *words, payload=payload)["id"]
@@ -110,13 +113,18 @@ class CliQueues:
         outcomes = [HttpQueues._result(result) for result in results]
         return [outcome if isinstance(outcome, Refused) else None for outcome in outcomes]
 
-    def ack(self, queue, *receipts):
-        return self._each("ack", queue, receipts)
+    @staticmethod
+    def _cost(cost):
+        return [word for limit, amount in (cost or {}).items() for word in ("--cost", f"{limit}={amount}")]
 
-    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None):
+    def ack(self, queue, *receipts, cost=None):
+        return self._each("ack", queue, receipts, *self._cost(cost))
+
+    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None, cost=None):
         options = [] if delay_ms is None else ["--delay", delay_ms]
         options += [] if error is None else ["--error", error]
         options += [] if close is None else ["--close", close[0], "--retry-after", close[1]]
+        options += self._cost(cost)
         return self._each("nack", queue, receipts, *options)
 
     def set_limit(self, key, burst, count, period):

@@ -12,6 +12,11 @@ from decision import Decision, Refused
 from queue_message import Message
 
 
+def amounts(cost):
+    """Amounts of limits."""
+    return [protocol.ledger.Amount(limit=limit, amount=amount) for limit, amount in (cost or {}).items()]
+
+
 class GrpcQueues(Grpc):
     """grpcio, with tidegate.v1.Queue."""
 
@@ -102,6 +107,8 @@ class GrpcQueues(Grpc):
             message.throttle_keys.keys.extend(key.encode() for key in fields["throttle"])
         for key, amount in fields.get("charges", {}).items():
             message.charges.add(key=key.encode(), amount=amount)
+        for entity, resource, cost in fields.get("entity_charges", []):
+            message.entity_charges.add(entity=entity, resource=resource, cost=amounts(cost))
         for name, value in fields.get("headers", {}).items():
             message.headers.add(name=name, value=value.encode())
         return message
@@ -144,6 +151,11 @@ class GrpcQueues(Grpc):
             throttle=[charge.key.decode() for charge in message.charges],
             payload=message.payload,
             dead=dead and {"queue": dead.queue, "reason": dead.reason, "at_ms": dead.at_ms, "attempts": dead.attempts},
+            charges=[
+                (charge.entity, charge.resource, amount.limit, amount.amount)
+                for charge in message.entity_charges
+                for amount in charge.cost
+            ],
         )
 
     def receive(self, queue, count=1, wait_ms=0):
@@ -154,16 +166,17 @@ class GrpcQueues(Grpc):
         outcomes = [self._result(result) for result in self._ask(method, request).results]
         return [outcome if isinstance(outcome, Refused) else None for outcome in outcomes]
 
-    def ack(self, queue, *receipts):
-        return self._settle("Ack", protocol.queue.AckRequest(queue=queue, receipts=receipts))
+    def ack(self, queue, *receipts, cost=None):
+        request = protocol.queue.AckRequest(queue=queue, receipts=receipts, cost=amounts(cost))
+        return self._settle("Ack", request)
 
     def release(self, queue, *receipts):
         return self._settle("Release", protocol.queue.ReleaseRequest(queue=queue, receipts=receipts))
 
-    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None):
+    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None, cost=None):
         request = protocol.queue.NackRequest(queue=queue)
         for receipt in receipts:
-            item = request.items.add(receipt=receipt, delay_ms=delay_ms, error=error)
+            item = request.items.add(receipt=receipt, delay_ms=delay_ms, error=error, cost=amounts(cost))
             if close:
                 item.close.throttle_key, item.close.retry_after_ms = close[0].encode(), close[1]
         return self._settle("Nack", request)
@@ -179,37 +192,37 @@ class GrpcQueues(Grpc):
         return fields | {"key": report.key.decode(), "tokens": report.tokens}
 
     def set_limit(self, key, burst, count, period):
-        request = protocol.queue.SetLimitRequest(key=key.encode(), burst=burst, count=count, period_s=period)
+        request = protocol.named_limit.SetLimitRequest(key=key.encode(), burst=burst, count=count, period_s=period)
         return self._limit(self._ask("SetLimit", request))
 
     def get_limit(self, key):
-        return self._limit(self._ask("GetLimit", protocol.queue.LimitRequest(key=key.encode())))
+        return self._limit(self._ask("GetLimit", protocol.named_limit.LimitRequest(key=key.encode())))
 
     def list_limits(self):
-        return [self._limit(limit) for limit in self._ask("ListLimits", protocol.queue.ListLimitsRequest()).limits]
+        return [self._limit(limit) for limit in self._ask("ListLimits", protocol.named_limit.ListLimitsRequest()).limits]
 
     def del_limit(self, key):
-        self._ask("RemoveLimit", protocol.queue.LimitRequest(key=key.encode()))
+        self._ask("RemoveLimit", protocol.named_limit.LimitRequest(key=key.encode()))
 
     def take_limit(self, key, quantity=1):
-        answer = self._ask("TakeLimit", protocol.queue.TakeLimitRequest(key=key.encode(), quantity=quantity))
+        answer = self._ask("TakeLimit", protocol.named_limit.TakeLimitRequest(key=key.encode(), quantity=quantity))
         return Decision(answer.allowed, answer.limit, answer.remaining, answer.reset_after, answer.retry_after)
 
     def close_limit(self, key, ms):
-        self._ask("CloseLimit", protocol.queue.CloseLimitRequest(key=key.encode(), retry_after_ms=ms))
+        self._ask("CloseLimit", protocol.named_limit.CloseLimitRequest(key=key.encode(), retry_after_ms=ms))
 
     def set_setting(self, key, value):
-        self._ask("SetSetting", protocol.queue.SetSettingRequest(key=key, value=value))
+        self._ask("SetSetting", protocol.named_limit.SetSettingRequest(key=key, value=value))
 
     def get_setting(self, key):
-        return self._ask("GetSetting", protocol.queue.SettingRequest(key=key)).value
+        return self._ask("GetSetting", protocol.named_limit.SettingRequest(key=key)).value
 
     def list_settings(self, prefix=""):
-        found = self._ask("ListSettings", protocol.queue.ListSettingsRequest(prefix=prefix)).settings
+        found = self._ask("ListSettings", protocol.named_limit.ListSettingsRequest(prefix=prefix)).settings
         return {setting.key: setting.value for setting in found}
 
     def del_setting(self, key):
-        self._ask("RemoveSetting", protocol.queue.SettingRequest(key=key))
+        self._ask("RemoveSetting", protocol.named_limit.SettingRequest(key=key))
 
     def consume(self, queue, credit):
         return GrpcStream(self, queue, credit)

@@ -16,8 +16,11 @@ class HttpQueues(Http):
         answer = self.http.request(method, path, json=body, timeout=40, **kwargs)
         if answer.status_code in (200, 201):
             return answer.json()
-        error = answer.json()["error"]
-        raise Refused(error["code"], f"{error['message']}; {error['hint']}")
+        raise self._refused(answer.json()["error"])
+
+    @staticmethod
+    def _refused(error):
+        return Refused(error["code"], f"{error['message']}; {error['hint']}")
 
     def create(self, name, **settings):
         return self._ask("POST", "/queues", {"name": name, **settings})
@@ -51,11 +54,15 @@ class HttpQueues(Http):
 
     @staticmethod
     def _document(payload, fields):
+        fields = dict(fields)
         document = {"payload_base64": base64.b64encode(payload).decode()}
         names = {"key": "fairness_key", "at_ms": "deliver_at_ms", "throttle": "throttle_keys"}
+        charges = [{"key": key, "amount": amount} for key, amount in fields.pop("charges", {}).items()]
+        for entity, resource, cost in fields.pop("entity_charges", []):
+            charges.append({"entity": entity, "resource": resource, "cost": cost})
+        if charges:
+            document["charges"] = charges
         for field, value in fields.items():
-            if field == "charges":
-                value = [{"key": key, "amount": amount} for key, amount in value.items()]
             if value is not None:
                 document[names.get(field, field)] = value
         return document
@@ -103,6 +110,10 @@ class HttpQueues(Http):
             throttle=document["throttle_keys"],
             payload=payload,
             dead=document["dead_letter"],
+            charges=[
+                (charge["entity"], charge["resource"], charge["limit"], charge["amount"])
+                for charge in document.get("charges", [])
+            ],
         )
 
     def _settle(self, queue, verb, body):
@@ -110,14 +121,14 @@ class HttpQueues(Http):
         outcomes = [self._result(result) for result in results]
         return [outcome if isinstance(outcome, Refused) else None for outcome in outcomes]
 
-    def ack(self, queue, *receipts):
-        return self._settle(queue, "ack", {"receipts": list(receipts)})
+    def ack(self, queue, *receipts, cost=None):
+        return self._settle(queue, "ack", {"receipts": list(receipts), **({"cost": cost} if cost else {})})
 
     def release(self, queue, *receipts):
         return self._settle(queue, "release", {"receipts": list(receipts)})
 
-    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None):
-        item = {"delay_ms": delay_ms, "error": error}
+    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None, cost=None):
+        item = {"delay_ms": delay_ms, "error": error, "cost": cost}
         if close:
             item["close"] = {"throttle_key": close[0], "retry_after_ms": close[1]}
         item = {name: value for name, value in item.items() if value is not None}

@@ -18,3 +18,5 @@ class Message:
     throttle: list
     payload: bytes
     dead: dict | None
+    # What its delivery has taken of entities: (entity, resource, limit, amount).
+    charges: list

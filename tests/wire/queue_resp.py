@@ -1,5 +1,6 @@
 """The Queue door over RESP, with redis-py."""
 
+import itertools
 import json
 
 import redis
@@ -34,6 +35,7 @@ def resp_message(reply):
         throttle=[text(key) for key in fields["throttle"]],
         payload=fields["payload"],
         dead=None if dead is None else {name: text(value) for name, value in pairs(dead).items()},
+        charges=[tuple(text(part) for part in charge) for charge in fields.get("charges", [])],
     )
 
 
@@ -89,6 +91,9 @@ class RespQueues(Resp):
             words += ["THROTTLE", key]
         for key, amount in fields.get("charges", {}).items():
             words += ["CHARGE", key, amount]
+        for entity, resource, cost in fields.get("entity_charges", []):
+            for limit, amount in cost.items():
+                words += ["ENTITY", entity, resource, limit, amount]
         for name, value in fields.get("headers", {}).items():
             words += ["HEADER", name, value]
         return words
@@ -117,16 +122,22 @@ class RespQueues(Resp):
             pipe.execute_command(*words(item))
         return self._settle(pipe)
 
-    def ack(self, queue, *receipts):
-        return self._each(receipts, lambda receipt: ("ACK", queue, receipt))
+    @staticmethod
+    def _cost(cost):
+        """What follows a receipt to settle it."""
+        return [] if cost is None else ["COST", *itertools.chain(*cost.items())]
+
+    def ack(self, queue, *receipts, cost=None):
+        return self._each(receipts, lambda receipt: ("ACK", queue, receipt, *self._cost(cost)))
 
     def release(self, queue, *receipts):
         return self._each(receipts, lambda receipt: ("RELEASE", queue, receipt))
 
-    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None):
+    def nack(self, queue, *receipts, delay_ms=None, error=None, close=None, cost=None):
         options = [] if delay_ms is None else ["DELAY", delay_ms]
         options += [] if error is None else ["ERROR", error]
         options += [] if close is None else ["CLOSE", *close]
+        options += self._cost(cost)
         return self._each(receipts, lambda receipt: ("NACK", queue, receipt, *options))
 
     def extend(self, queue, receipt, ms):

@@ -36,7 +36,7 @@ def run_tidegate(*args, env=None, **kwargs):
 class Server:
     """One running server. Addresses are (host, port); a door that is closed is None."""
 
-    def __init__(self, folder, *flags, env=None, data_dir=None):
+    def __init__(self, folder, *flags, env=None, data_dir=None, restore_signals=True):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.data_dir = data_dir or folder / "data"
@@ -52,6 +52,7 @@ class Server:
                 stderr=log,
                 text=True,
                 cwd=folder,
+                restore_signals=restore_signals,
             )
         self._read_banner()
 

@@ -1,12 +1,14 @@
-"""What a server says is left and was used of one limit."""
+"""What a server says is left, and was used, of limits."""
 
 
 def left(client, entity, resource, limit):
+    """What is left of one limit of an entity's own."""
     statuses = client.available(entity, resource, **{limit: 0})["statuses"]
     return next(s["available"] for s in statuses if (s["entity"], s["limit"]) == (entity, limit))
 
 
 def used(client, entity, limit):
+    """How much was used of a limit, and by how many grants."""
     totals = client.usage(entity=entity, limit=limit, window="month")["totals"]
     return (totals[0]["amount"], totals[0]["events"]) if totals else (0, 0)
 

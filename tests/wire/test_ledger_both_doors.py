@@ -2,6 +2,7 @@
 
 import pytest
 
+import ledger_figures
 from ledger_clients import LEDGER_TRANSPORTS, HttpLedger
 from ledger_refusal import refusal, refused
 from polling import eventually
@@ -27,8 +28,7 @@ def settler(request, server, namespace):
 
 
 def left(ledger, entity="acme", limit="tpm"):
-    statuses = ledger.available(entity, "gpt-4", **{limit: 0})["statuses"]
-    return next(s["available"] for s in statuses if (s["entity"], s["limit"]) == (entity, limit))
+    return ledger_figures.left(ledger, entity, "gpt-4", limit)
 
 
 def test_a_delivery_acquires_and_tells_what_it_took(ledger, queue):

@@ -10,7 +10,6 @@ import pytest
 from ledger_clients import LEDGER_TRANSPORTS
 from ledger_figures import left_of
 from ledger_refusal import refusal, refused
-from polling import eventually
 
 TPM = {"tpm": 10}
 

@@ -99,7 +99,7 @@ def test_a_deleted_entity_takes_its_limits_and_buckets_with_it(ledger):
     ledger.delete_entity("acme")
     assert ledger.resolve("acme", "gpt-4")["level"] == "system"
     assert refusal(ledger.get_limits, entity="acme", resource="gpt-4") == "scope_not_found"
-    assert ledger.acquire(("acme", "gpt-4", {"tpm": 50})).granted, "what was spent is forgotten"
+    assert ledger.acquire(("acme", "gpt-4", {"tpm": 100})).granted, "what was spent is forgotten"
 
 
 def test_entities_are_listed_by_pages(bulk):

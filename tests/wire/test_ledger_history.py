@@ -224,30 +224,45 @@ def test_why_an_acquire_is_denied(ledger):
     assert why["allowed"] is False and 30_000 < why["retry_after_ms"] <= 50_000
     short = [status for status in why["statuses"] if status["exceeded"]]
     assert [(status["entity"], status["limit"], status["requested"]) for status in short] == [("acme", "tpm", 50)]
+    assert "acme" in why["summary"] and "tpm" in why["summary"]
+    assert ledger.why_acquire("other", "gpt-4", tpm=50)["allowed"] is True
 
 
 def test_why_a_message_waits_for_an_entity(ledger):
     ledger.set_limits("tpm=86400/day,burst=100")
     ledger.create("q")
     ledger.acquire(("acme", "gpt-4", {"tpm": 100}))
-    id = ledger.enqueue("q", b"x", key="flow", entity_charges=[("acme", "gpt-4", {"tpm": 50})])
+    charge = [("acme", "gpt-4", {"tpm": 50})]
+    first, second = (ledger.enqueue("q", b"x", key="flow", entity_charges=charge) for _ in range(2))
     later = ledger.enqueue("q", b"x", key="flow", delay_ms=60_000)
     assert ledger.receive("q") == []
-    why = ledger.why_message("q", id)
-    told = json.dumps(why)
-    assert "acme" in told and "gpt-4" in told and "tpm" in told, why
-    assert "parked" in told, why
-    flow = ledger.why_flow("q", "flow")
-    assert "acme" in json.dumps(flow) and "tpm" in json.dumps(flow), flow
-    assert "delayed" in json.dumps(ledger.why_message("q", later))
+    limit = {"entity": "acme", "resource": "gpt-4", "limit": "tpm"}
+    for ahead, id in enumerate((first, second)):
+        why = ledger.why_message("q", id)
+        (lane,) = why["lanes"]
+        assert (lane["state"], lane["ahead"], lane["waits_for"]) == ("parked", ahead, limit)
+        assert 0 < lane["until_ms"] - time.time() * 1000 < 60_000
+        assert all(word in why["summary"] for word in limit.values()), why
+    (lane,) = ledger.why_flow("q", "flow")["lanes"]
+    assert (lane["state"], lane["messages"], lane["waits_for"]) == ("parked", 2, limit)
+    assert ledger.why_message("q", later)["lanes"][0]["state"] == "delayed"
     assert refusal(ledger.why_message, "q", "0192f3c4a1b20001") == "message_not_found"
-    assert refusal(ledger.why_message, "missing", id) == "queue_not_found"
+    assert refusal(ledger.why_message, "missing", first) == "queue_not_found"
+
+
+def test_why_a_message_of_a_disabled_entity_waits(ledger):
+    ledger.set_limits("tpm=100/day")
+    ledger.set_limits(entity="acme", mode="disabled")
+    ledger.create("q")
+    id = ledger.enqueue("q", b"x", entity_charges=[("acme", "gpt-4", {"tpm": 50})])
+    assert ledger.receive("q") == []
+    (lane,) = ledger.why_message("q", id)["lanes"]
+    assert (lane["state"], lane["waits_for"]["entity"], lane["until_ms"]) == ("parked", "acme", None)
 
 
 def test_why_nothing_is_in_the_way(ledger):
     ledger.create("q")
     id = ledger.enqueue("q", b"x")
-    assert "ready" in json.dumps(ledger.why_message("q", id))
+    assert ledger.why_message("q", id)["lanes"][0]["state"] == "ready"
     ledger.receive("q")
-    told = json.dumps(ledger.why_message("q", id))
-    assert "leased" in told or "in_flight" in told, told
+    assert ledger.why_message("q", id)["lanes"][0]["state"] == "leased"

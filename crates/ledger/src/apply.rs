@@ -36,7 +36,7 @@ impl Ledger {
                         let entity: Entity = serde_json::from_slice(json).map_err(unread)?;
                         self.put_entity(space, id, entity);
                     }
-                    None => self.delete_entity(space, id),
+                    None => self.delete_entity(space, id, now),
                 }
             }
             Kept::Scope { space, key, json } => {
@@ -82,7 +82,7 @@ impl Ledger {
     }
 
     /// The entity goes with its buckets.
-    fn delete_entity(&self, space: &Space, id: &[u8]) {
+    fn delete_entity(&self, space: &Space, id: &[u8], now: Nanos) {
         let who = self.who(space.id, id);
         let mut tree = space.tree.write();
         let mut shard = self.shards.lock(who.shard());
@@ -91,6 +91,10 @@ impl Ledger {
             let parent = shard.known(at).parent.take();
             parent.iter().for_each(|parent| tree.take_from(id, parent));
             shard.known(at).forget();
+            let holder = shard.holder(at);
+            for account in 0..holder.each_account().count() {
+                self.refresh(space, holder, account, now);
+            }
             // What is in flight comes back one day, and must not be given to others until then; and a minute is counted
             // to its end.
             keep_accounts(&mut shard, at, |account| account.forget() | account.is_counting());

@@ -137,18 +137,19 @@ impl Ledger {
             return Err(Refused::HasChildren(id.into()));
         }
         let row = Kept::Entity { space: space.name.to_string(), id: id.as_bytes().to_vec(), json: None };
-        let mut kept = vec![row];
         let mut value = before.to_value();
         let scopes = self.scopes_of(space, id.as_bytes());
         if let (Value::Object(fields), false) = (&mut value, scopes.is_empty()) {
             let told = scopes.iter().map(|(resource, told)| (resource.to_string(), settings_value(told)));
             fields.insert("limits".into(), Value::Object(told.collect()));
         }
-        kept.extend(scopes.iter().map(|(resource, _)| Kept::Scope {
+        let scopes = scopes.iter().map(|(resource, _)| Kept::Scope {
             space: space.name.to_string(),
             key: Scope::Entity(id.as_bytes().to_vec(), resource.to_string()).to_bytes(),
             json: None,
-        }));
+        });
+        // The entity last: what is left of its buckets is full under what holds without its settings.
+        let kept = scopes.chain([row]).collect();
         let change =
             Changed { subject: id.into(), action: "entity_deleted", before: Some(value), after: None };
         Ok(Plan { kept, changes: vec![change] })

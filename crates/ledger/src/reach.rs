@@ -11,6 +11,7 @@ use crate::holder::Holder;
 use crate::ledger::Ledger;
 use crate::refused::{Refused, shown};
 use crate::resolved::{Resolved, number};
+use crate::settings::Mode;
 use crate::shard::{Shard, Who};
 use crate::space::Space;
 use crate::words::Word;
@@ -105,7 +106,9 @@ impl Ledger {
         let found = shard.find(who);
         let own = found.map(|at| shard.holder(at).own(resource, self.default_word)).unwrap_or_default();
         let resolved = space.resolve((resource, &resource_name), own, &self.defaults);
-        if resolved.level.is_none() && made == Made::IfLimited {
+        // What is disabled is told to be so, limited or not.
+        let limited = resolved.level.is_some() || resolved.mode == Some(Mode::Disabled);
+        if !limited && made == Made::IfLimited {
             return Err(Refused::NoLimits { entity: shown(who.entity), resource: resource_name.to_string() });
         }
         let holder = match found {

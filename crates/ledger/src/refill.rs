@@ -135,6 +135,10 @@ fn slots_of(
 ) -> Result<Vec<(usize, u64)>, Refused> {
     let resolved = Arc::clone(&shard.holder(place.holder).account(place.account).resolved);
     let (entity, resource) = (shown(who.entity), resolved.resource_name.to_string());
+    // An account that limits have left is there until it is swept: nobody is to see whether it was.
+    if resolved.terms.is_empty() {
+        return Err(Refused::NoLimits { entity, resource });
+    }
     let find = |limit: &str| {
         resolved.position_of(limit).ok_or_else(|| Refused::UnknownLimit {
             entity: entity.clone(),

@@ -145,6 +145,14 @@ fn disabled_refuses_and_bypass_only_counts() {
 }
 
 #[test]
+fn disabled_is_told_whether_or_not_there_are_limits() {
+    let world = World::new();
+    world.set(entity("acme", "_default_"), json!({"mode": "disabled"}));
+    assert!(matches!(world.refused("acme", "gpt-4", &[("tpm", 1)]), Refused::Disabled { .. }));
+    assert!(matches!(world.refused("beta", "gpt-4", &[("tpm", 1)]), Refused::NoLimits { .. }));
+}
+
+#[test]
 fn closed_lets_nobody_take_before() {
     let mut world = World::new();
     world.limit(resource("gpt-4"), &["tpm=10/minute"]);

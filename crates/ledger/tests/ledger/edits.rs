@@ -170,3 +170,14 @@ fn namespaces_are_worlds_of_their_own_and_can_be_cleared() {
     assert!(matches!(world.refused("a", "r", &[("n", 1)]), Refused::NoLimits { .. }));
     assert_eq!(world.ledger.export(first), json!({"system": {}, "resources": {}, "entities": {}}));
 }
+
+#[test]
+fn what_a_deleted_entity_held_is_full_again_under_the_next_level() {
+    let world = World::new();
+    world.limit(Scope::System, &["tpm=100/day"]);
+    world.edit(Edit::CreateEntity { id: "acme".into(), patch: EntityPatch::default() }).unwrap();
+    world.limit(entity("acme", "gpt-4"), &["tpm=50/day"]);
+    drop(world.granted("acme", "gpt-4", &[("tpm", 40)]));
+    world.edit(Edit::DeleteEntity { id: "acme".into() }).unwrap();
+    assert_eq!(world.left("acme", "gpt-4", "tpm"), 100);
+}

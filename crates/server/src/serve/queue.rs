@@ -8,6 +8,7 @@ use tidegate_core::Nanos;
 use tidegate_engine::engine::{Options, Report};
 use tidegate_engine::keeper::KeeperOptions;
 use tidegate_engine::{Engine, Keeper, Running};
+use tidegate_ledger::Stats;
 use tidegate_limiter::Clock;
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
@@ -53,7 +54,7 @@ pub fn open(config: &Config, dir: &DataDir) -> Result<Opened, Error> {
     };
     let now = Clock::new().now();
     let (engine, keeper, report) = Engine::open(disk, prelude.port(), options, now)?;
-    tell(&report, started);
+    tell(&report, engine.ledger().stats(), started);
     Ok(Opened { engine, keeper, prelude, report })
 }
 
@@ -86,7 +87,7 @@ fn seed() -> [u64; 2] {
     [low, high].map(|half| half.iter().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-fn tell(report: &Report, started: Instant) {
+fn tell(report: &Report, ledger: Stats, started: Instant) {
     let torn = report.journal.torn_tails.len();
     for (index, line) in report.journal.lines().into_iter().enumerate() {
         match index < torn {
@@ -99,10 +100,13 @@ fn tell(report: &Report, started: Instant) {
         tracing::warn!("{line}");
     }
     let (queues, messages, bytes) = (report.queues, report.messages, report.journal.bytes);
+    let (entities, leases) = (ledger.entities, ledger.leases);
     tracing::info!(
         queues,
         messages,
         bytes,
+        entities,
+        leases,
         elapsed_ms = started.elapsed().as_millis() as u64,
         "queues restored"
     );

@@ -9,6 +9,9 @@ import pytest
 import tidegate
 from tidegate import Limit
 
+# A shell that runs this in the background has it ignore Ctrl-C, and a child inherits that.
+HEARS_CTRL_C = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 ASYNCIO = """
 import asyncio, sys, tidegate
 
@@ -52,12 +55,19 @@ def test_what_was_held(sync_limiter, url, name, source, ending):
         [message] = sync_limiter.queue("q").receive(wait=10)
         message.ack(cost={"tpm": 0})
     program = subprocess.Popen(
-        [sys.executable, "-c", source, url, name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [sys.executable, "-c", HEARS_CTRL_C + source, url, name],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
     with program:
-        assert program.stdout.readline() == "holds\n"
-        assert held(sync_limiter) == 500
-        program.send_signal(ending)
+        try:
+            assert program.stdout.readline() == "holds\n"
+            assert held(sync_limiter) == 500
+            program.send_signal(ending)
+            program.wait(timeout=30)
+        finally:
+            program.kill()
     assert program.returncode != 0
     if ending is signal.SIGKILL and source is not CONSUMER:
         # Only its time can tell that nobody will end it.

@@ -232,5 +232,6 @@ def test_a_denial_over_http_is_429_with_when_and_how_much(server, namespace):
     assert ledger.http.post("/acquire", json=slot).status_code == 200
     denied = ledger.http.post("/acquire", json=slot)
     assert denied.status_code == 429 and denied.json()["retry_after_ms"] is None
+    assert denied.headers["retry-after"] == "1", "ask again, and not at once"
     assert denied.headers["ratelimit"] == '"inflight";r=0'
     ledger.close()

@@ -2,7 +2,7 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use tidegate_core::bucket::Ready;
-use tidegate_core::{Nanos, Wait};
+use tidegate_core::{NANOS_PER_S, Nanos, Wait};
 use tidegate_ledger::Status;
 
 use crate::api::ledger::fields;
@@ -10,12 +10,13 @@ use crate::api::ledger::fields;
 const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Says when it could pass, if anybody knows.
+/// Says when it could pass. Where nobody knows, in a second: callers that go by the field alone ask again, and not at once.
 pub fn add_retry_after(ready: Ready, now: Nanos, headers: &mut HeaderMap) {
-    if let Ready::At(at) = ready {
-        let wait = Wait::Ns(at.saturating_sub(now).max(1));
-        headers.insert(RETRY_AFTER, HeaderValue::from(wait.seconds()));
-    }
+    let wait = match ready {
+        Ready::At(at) => Wait::Ns(at.saturating_sub(now).max(1)),
+        _ => Wait::Ns(NANOS_PER_S),
+    };
+    headers.insert(RETRY_AFTER, HeaderValue::from(wait.seconds()));
 }
 
 /// Says what there is, and what is left.
@@ -31,16 +32,15 @@ pub fn add(statuses: &[Status], headers: &mut HeaderMap) {
 
 #[cfg(test)]
 mod tests {
-    use tidegate_core::NANOS_PER_S;
-
     use super::*;
 
     #[test]
-    fn a_time_to_wait_is_told_if_there_is_one() {
+    fn there_is_always_a_time_to_wait() {
         let mut headers = HeaderMap::new();
-        add_retry_after(Ready::Pending, 0, &mut headers);
         add(&[], &mut headers);
         assert!(headers.is_empty());
+        add_retry_after(Ready::Pending, 0, &mut headers);
+        assert_eq!(headers[RETRY_AFTER], "1");
         add_retry_after(Ready::At(NANOS_PER_S + 1), 0, &mut headers);
         assert_eq!(headers[RETRY_AFTER], "2");
     }

@@ -3,6 +3,7 @@
 import importlib
 import sys
 import tempfile
+from pathlib import Path
 
 import grpc_tools
 from grpc_tools import protoc
@@ -16,6 +17,9 @@ def _generate(output):
     files = [str(path) for path in sorted(proto.rglob("*.proto"))]
     arguments = ["protoc", f"-I{proto}", f"-I{well_known}", f"--python_out={output}", f"--grpc_python_out={output}"]
     assert protoc.main(arguments + files) == 0, "protoc could not read proto/"
+    # The Python client has the same name and may be installed beside the tests: here the stubs are meant.
+    for folder in ("tidegate", "tidegate/v1"):
+        Path(output, folder, "__init__.py").touch()
     sys.path.insert(0, output)
 
 

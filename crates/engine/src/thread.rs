@@ -155,19 +155,8 @@ impl<P: Port> Running<P> {
     }
 }
 
-/// Nice as `nice -n 19` is.
-const LOWEST_PRIORITY: i32 = 19;
-
-/// Gives this thread the lowest priority: when cores are scarce, whoever decides goes first, and writing waits.
-fn yield_to_others() {
-    if let Err(error) = rustix::process::setpriority_process(None, LOWEST_PRIORITY) {
-        tracing::debug!(%error, "the keeper's thread keeps its priority");
-    }
-}
-
 /// Keeps the ledger until the engine has stopped, and writes it for the last time.
 fn keep_ledger<D: Disk>(mut keeper: Keeper<D>, clock: &Clock, stopped: &Receiver<()>) {
-    yield_to_others();
     loop {
         let wait = keeper.next_due().saturating_sub(clock.now());
         let stop = stopped.recv_timeout(Duration::from_nanos(wait)) == Err(RecvTimeoutError::Disconnected);

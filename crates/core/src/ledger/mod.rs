@@ -6,13 +6,17 @@
 //! | [`charge`] | the one form of a charge's name as bytes |
 //! | [`term`] | a limit with its name, as it is set; its text form |
 //! | [`level`] | where a limit was set |
+//! | [`purse`], [`slice`], [`source`] | the same where buckets live in a table that others use, too |
 //! | [`slot`] | a limit's state for one entity: what it holds, what is in flight, under terms that may change |
 //! | [`window`] | minutes, hours, days and months, in UTC |
 
 pub mod charge;
 pub mod level;
 pub mod name;
+pub mod purse;
+pub mod slice;
 pub mod slot;
+pub mod source;
 pub mod term;
 pub mod window;
 

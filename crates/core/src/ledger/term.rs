@@ -27,6 +27,11 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// Whether it bounds what is in flight.
+    pub fn is_cap(&self) -> bool {
+        matches!(self, Bound::Concurrency(_))
+    }
+
     /// The most that can be taken at once.
     pub fn capacity(&self) -> u64 {
         match self {
@@ -70,8 +75,13 @@ impl fmt::Display for InvalidTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             InvalidTerm::Name(error) => error.fmt(f),
+            // A term says amount where a limit of the Ask door says count.
+            InvalidTerm::Limit(InvalidLimit::Count) => f.write_str("amount must be at least 1"),
             InvalidTerm::Limit(error) => error.fmt(f),
             InvalidTerm::Concurrency => write!(f, "concurrency must be 1 to {MAX_CONCURRENCY}"),
+            InvalidTerm::Period(text) if text.is_empty() => f.write_str(
+                "the period is missing: an amount is per second, minute, hour, day, or a length such as 90s",
+            ),
             InvalidTerm::Period(text) => {
                 write!(
                     f,
@@ -251,7 +261,8 @@ mod tests {
             ("tpm=x/minute", "`x` is no amount"),
             ("tpm=-5/minute", "`-5` is no amount"),
             ("tpm=5/fortnight", "`fortnight` is no period"),
-            ("tpm=0/minute", "count must be"),
+            ("tpm=0/minute", "amount must be at least 1"),
+            ("tpm=5/", "period is missing"),
             ("tpm=5/0s", "period must be"),
             ("tpm=5/minute,burst=0", "burst must be"),
             ("tpm=5/minute,hard", "`hard` is unknown"),

@@ -5,11 +5,20 @@ import resource
 
 import pytest
 
+import store
 from clients import TRANSPORTS
 from ledger_clients import LEDGER_TRANSPORTS
 from server import Server
 
 _numbers = itertools.count()
+
+
+def pytest_collection_modifyitems(items):
+    """What cannot be the same on DynamoDB is said with its reason."""
+    for item in items if store.ON_DYNAMODB else []:
+        reason = store.NOT_ON_DYNAMODB.get(item.originalname)
+        if reason:
+            item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session", autouse=True)

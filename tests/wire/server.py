@@ -7,6 +7,7 @@ import signal
 import subprocess
 import threading
 
+import store
 from polling import PATIENCE_S, eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -34,20 +35,20 @@ def run_tidegate(*args, env=None, **kwargs):
 
 
 class Server:
-    """One running server. Addresses are (host, port); a door that is closed is None."""
+    """One running server. Addresses are (host, port); a door that is closed is None. Doors are on ports that are free unless said."""
 
-    def __init__(self, folder, *flags, env=None, data_dir=None, restore_signals=True):
+    def __init__(self, folder, *flags, env=None, data_dir=None, restore_signals=True, **addresses):
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.data_dir = data_dir or folder / "data"
         self.http = self.resp = self.msgpack = None
         self.banner = []
-        doors = [f"--{door}={ANY_PORT}" for door in DOORS.values()]
+        doors = [f"--{door}={addresses.get(door, ANY_PORT)}" for door in DOORS.values()]
         self.log_path = folder / "server.log"
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 [BINARY, "serve", *doors, f"--data-dir={self.data_dir}", *map(str, flags)],
-                env=clean_environment(**(env or {})),
+                env=clean_environment(**store.variables(self.data_dir, run_tidegate) | (env or {})),
                 stdout=subprocess.PIPE,
                 stderr=log,
                 text=True,

@@ -3,6 +3,7 @@
 import pytest
 
 import ledger_figures
+from deliveries import received
 from ledger_clients import LEDGER_TRANSPORTS, HttpLedger
 from ledger_refusal import refusal, refused
 from polling import eventually
@@ -34,7 +35,7 @@ def left(ledger, entity="acme", limit="tpm"):
 def test_a_delivery_acquires_and_tells_what_it_took(ledger, queue):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE, ("other", "gpt-4", {"tpm": 5})])
     assert left(ledger) == 100, "nothing is taken before it is delivered"
-    (message,) = ledger.receive(queue)
+    (message,) = ledger.receive(queue, wait_ms=5_000)
     assert sorted(message.charges) == [("acme", "gpt-4", "tpm", 30), ("other", "gpt-4", "tpm", 5)]
     assert (left(ledger), left(ledger, "other")) == (70, 95)
     assert ledger.ack(queue, message.receipt) == [None]
@@ -44,7 +45,7 @@ def test_a_delivery_acquires_and_tells_what_it_took(ledger, queue):
 @pytest.mark.parametrize("cost, then", [({"tpm": 10}, 90), ({"tpm": 80}, 20), ({"tpm": 150}, -50)])
 def test_an_ack_settles_the_real_cost(ledger, queue, cost, then):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE])
-    (message,) = ledger.receive(queue)
+    (message,) = ledger.receive(queue, wait_ms=5_000)
     assert ledger.ack(queue, message.receipt, cost=cost) == [None]
     assert left(ledger) == then
     (total,) = ledger.usage(entity="acme", window="hour")["totals"]
@@ -53,7 +54,7 @@ def test_an_ack_settles_the_real_cost(ledger, queue, cost, then):
 
 def test_a_nack_gives_back_what_it_says(ledger, queue):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE])
-    (message,) = ledger.receive(queue)
+    (message,) = ledger.receive(queue, wait_ms=5_000)
     assert ledger.nack(queue, message.receipt, cost={"tpm": 0}) == [None]
     assert left(ledger) == 100
     (again,) = ledger.receive(queue, wait_ms=5_000)
@@ -67,11 +68,11 @@ def test_a_nack_gives_back_what_it_says(ledger, queue):
 
 def test_a_release_gives_all_back_and_a_timeout_only_slots(settler):
     settler.enqueue("q", b"x", entity_charges=[CHARGE])
-    (message,) = settler.receive("q")
+    (message,) = settler.receive("q", wait_ms=5_000)
     assert (left(settler), left(settler, limit="inflight")) == (70, 4)
     assert settler.release("q", message.receipt) == [None]
     assert (left(settler), left(settler, limit="inflight")) == (100, 5)
-    settler.receive("q")
+    settler.receive("q", wait_ms=5_000)
     eventually(lambda: left(settler, limit="inflight") == 5, "the lease of the message ran out")
     assert left(settler) == 70
 
@@ -80,7 +81,7 @@ def test_a_message_waits_until_its_charge_can_be_paid(ledger, queue):
     lease = ledger.acquire(("acme", "gpt-4", {"tpm": 80})).lease
     ledger.enqueue(queue, b"late", entity_charges=[CHARGE])
     ledger.enqueue(queue, b"other", key="b", entity_charges=[("other", "gpt-4", {"tpm": 30})])
-    (message,) = ledger.receive(queue)
+    (message,) = ledger.receive(queue, wait_ms=5_000)
     assert message.payload == b"other"
     assert ledger.receive(queue) == []
     ledger.settle_lease(lease, {"tpm": 10})
@@ -105,9 +106,7 @@ def test_parents_pay_for_messages_too(ledger, queue):
     for n in range(4):
         ledger.enqueue(queue, b"%d" % n, entity_charges=[("key", "gpt-4", {"tpm": 25})])
     ledger.acquire(("org", "gpt-4", {"tpm": 50}))
-    got = ledger.receive(queue, count=10, wait_ms=200)
-    got += ledger.receive(queue, count=10)
-    assert len(got) == 2, "the parent has paid for two"
+    assert len(received(ledger, queue, 2)) == 2, "the parent has paid for two"
     assert (left(ledger, "key"), left(ledger, "org")) == (50, 0)
     ledger.top_up("org", "gpt-4", {"tpm": 25})
     assert len(ledger.receive(queue, wait_ms=5_000)) == 1
@@ -119,8 +118,8 @@ def test_caps_hold_over_leases_and_deliveries_together(ledger):
     for n in range(5):
         ledger.enqueue("q", b"%d" % n, entity_charges=[("acme", "gpt-4", {"inflight": 1})])
     lease = ledger.acquire(("acme", "gpt-4", {})).lease
-    got = ledger.receive("q", count=10)
-    assert len(got) == 2 and not ledger.acquire(("acme", "gpt-4", {})).granted
+    got = received(ledger, "q", 2)
+    assert not ledger.acquire(("acme", "gpt-4", {})).granted
     ledger.release_lease(lease)
     (third,) = ledger.receive("q", wait_ms=5_000)
     assert not ledger.acquire(("acme", "gpt-4", {})).granted
@@ -151,7 +150,7 @@ def test_throttle_keys_and_entities_in_one_message(ledger, queue, namespace):
     ledger.set_limit("provider", 1, 1, 3600)
     for n in range(2):
         ledger.enqueue(queue, b"%d" % n, throttle=["provider"], entity_charges=[CHARGE])
-    (message,) = ledger.receive(queue, count=10)
+    (message,) = received(ledger, queue)
     assert (message.throttle, message.charges) == (["provider"], [("acme", "gpt-4", "tpm", 30)])
     assert left(ledger) == 70, "all or none"
 

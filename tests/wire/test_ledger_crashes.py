@@ -10,6 +10,7 @@ import time
 import pytest
 
 from decision import Refused
+from deliveries import received
 from ledger_clients import LEDGER_TRANSPORTS, RespLedger
 from ledger_figures import left, used
 from ledger_refusal import refusal
@@ -156,7 +157,7 @@ def test_leases_caps_and_debts_survive_a_stop(start_server, tmp_path):
     short = client.acquire(("short", "gpt-4", {"tpm": 10}), ttl_ms=1_000, on_expiry="give_back")
     client.create("q")
     client.enqueue("q", b"x", entity_charges=[("debtor", "gpt-4", {"inflight": 1})])
-    (message,) = client.receive("q")
+    (message,) = received(client, "q")
     client.top_up("other", "gpt-4", {"tpm": 1}, key="once")
     client.acquire(("other", "gpt-4", {"tpm": 60}))
     assert server.stop() == 0
@@ -197,8 +198,7 @@ def test_what_was_flushed_survives_kill_9_exactly(start_server, tmp_path):
     client.create("q", visibility_timeout_ms=600_000)
     for _ in range(3):
         client.enqueue("q", b"x", entity_charges=[("acme", "gpt-4", {"inflight": 1})])
-    flying = client.receive("q", count=10)
-    assert len(flying) == 2, "and one is a lease"
+    flying = received(client, "q", 2)
     client.close_buckets("closed", "gpt-4", 600_000)
     client.top_up("acme", "gpt-4", {"tpm": 5}, key="once")
     flush(client)

@@ -237,6 +237,7 @@ def test_why_a_message_waits_for_an_entity(ledger):
     later = ledger.enqueue("q", b"x", key="flow", delay_ms=60_000)
     assert ledger.receive("q") == []
     limit = {"entity": "acme", "resource": "gpt-4", "limit": "tpm"}
+    eventually(lambda: ledger.why_message("q", first)["lanes"][0].get("until_ms"), "it is known when it is paid")
     for ahead, id in enumerate((first, second)):
         why = ledger.why_message("q", id)
         (lane,) = why["lanes"]
@@ -264,5 +265,5 @@ def test_why_nothing_is_in_the_way(ledger):
     ledger.create("q")
     id = ledger.enqueue("q", b"x")
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "ready"
-    ledger.receive("q")
+    ledger.receive("q", wait_ms=5_000)
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "leased"

@@ -1,7 +1,6 @@
 """What entities, limits and leases promise, measured from outside: one budget, caps, fairness, and changes at once."""
 
 import collections
-import contextlib
 import itertools
 import random
 import threading
@@ -9,10 +8,12 @@ import time
 
 import pytest
 
+import store
 from decision import Refused
 from frames import Raw, resp
 from ledger_clients import LEDGER_TRANSPORTS, RespLedger
 from ledger_figures import left, used
+from load import Gauge, working
 from polling import eventually
 
 # What a loaded machine may be late by.
@@ -24,42 +25,6 @@ def client(server, namespace):
     adapter = RespLedger(server, namespace)
     yield adapter
     adapter.close()
-
-
-@contextlib.contextmanager
-def working(*works):
-    """Runs each in a thread of its own, with an event that tells it to stop; fails if one of them has failed."""
-    stop, failures = threading.Event(), []
-
-    def run(work):
-        try:
-            work(stop)
-        except Exception as error:  # noqa: BLE001 - told below
-            failures.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    try:
-        yield stop
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert not failures, failures
-
-
-class Gauge:
-    """A number that threads change together, and the most that it has been."""
-
-    def __init__(self):
-        self.lock, self.value, self.most = threading.Lock(), 0, 0
-
-    def add(self, amount):
-        with self.lock:
-            self.value += amount
-            self.most = max(self.most, self.value)
-            return self.value
 
 
 # One budget
@@ -111,7 +76,9 @@ def test_both_doors_never_exceed_one_limit_and_use_it(client, server, namespace)
         # A stop would come in the middle of something.
         eventually(lambda: time.monotonic() - started >= seconds, "the time is over", within_s=seconds + 5)
         counted, elapsed = spent.value, time.monotonic() - started
-    assert counted >= 0.97 * (burst + rate * elapsed), f"{counted} in {elapsed:.2f} s: {by_door}"
+    # Slices on their way are nobody's meanwhile.
+    share = 0.95 if store.ON_DYNAMODB else 0.97
+    assert counted >= share * (burst + rate * elapsed), f"{counted} in {elapsed:.2f} s: {by_door}"
     assert by_door["interactive"] > 0.05 * counted and by_door["batch"] > 0.3 * counted, by_door
     amount, _ = used(client, "acme", "tpm")
     assert amount == spent.value, "usage is what was admitted"

@@ -4,6 +4,7 @@
 
 mod bench;
 mod codegen;
+mod emulator;
 mod pipeline;
 mod process;
 mod tidy;
@@ -29,9 +30,20 @@ enum Command {
     Test,
     /// Check the rules of the codebase: crate edges, module docs, licences and so on
     Tidy,
+    /// Install the DynamoDB emulator that tests and benchmarks run on, unless it is there
+    Emulator,
     /// Run the real-client tests of `tests/wire` against the release server
     Wire {
+        /// Where servers keep entities and limits
+        #[arg(long, value_enum, default_value_t)]
+        store: wire::Store,
         /// Passed on to pytest, e.g. `-k resp3 -x`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        pytest_args: Vec<String>,
+    },
+    /// Run the tests of limits on DynamoDB of `tests/dynamodb` against the release server
+    Dynamodb {
+        /// Passed on to pytest, e.g. `-k cascade -x`
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         pytest_args: Vec<String>,
     },
@@ -72,7 +84,9 @@ fn run(command: Command) -> Result<()> {
     match command {
         Command::Test => pipeline::run(&workspace),
         Command::Tidy => tidy::run(&workspace),
-        Command::Wire { pytest_args } => wire::run(&workspace, &pytest_args).map(drop),
+        Command::Emulator => emulator::install(&workspace),
+        Command::Wire { store, pytest_args } => wire::run(&workspace, store, &pytest_args).map(drop),
+        Command::Dynamodb { pytest_args } => wire::run_dynamodb(&workspace, &pytest_args).map(drop),
         Command::Python { pytest_args } => wire::run_package(&workspace, &pytest_args).map(drop),
         Command::Bench { name, args } => bench::run(&workspace, &name, &args),
         Command::Codegen { check } => codegen::run(&workspace, codegen::Mode::from_check_flag(check)),

@@ -17,6 +17,7 @@
 //! | [`ask`] | the Ask door: its workloads and targets |
 //! | [`queue`] | the Queue door: its workloads and targets |
 //! | [`acquire`] | entities and leases: its workloads and targets |
+//! | [`dynamodb`] | limits on DynamoDB: its workloads and targets |
 
 pub mod acquire;
 pub mod ask;
@@ -24,6 +25,7 @@ pub mod columns;
 pub mod command;
 pub mod cpu;
 pub mod cpu_family;
+pub mod dynamodb;
 pub mod load;
 pub mod peers;
 pub mod queue;

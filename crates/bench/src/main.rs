@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tidegate_bench::{acquire, ask, queue};
+use tidegate_bench::{acquire, ask, dynamodb, queue};
 
 /// Tidegate beside its peers on this machine: the same load, one table, one JSON file
 #[derive(Parser)]
@@ -21,6 +21,8 @@ enum Bench {
     Queue(queue::Options),
     /// Entities and leases: acquire and settle over RESP and gRPC, memory, a change of the default
     Acquire(acquire::Options),
+    /// Limits on DynamoDB: write units and latency of a decision, nodes that share a limit, beside zae-limiter
+    Dynamodb(dynamodb::Options),
 }
 
 fn main() -> ExitCode {
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Bench::Ask(options) => ask::run(options),
         Bench::Queue(options) => queue::run(options),
         Bench::Acquire(options) => acquire::run(options),
+        Bench::Dynamodb(options) => dynamodb::run(options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

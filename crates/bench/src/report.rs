@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 
 use crate::columns;
-use crate::row::{Figures, Row};
+use crate::row::{Figures, Metric, Row};
 use crate::samples::Samples;
 use crate::spread::Spread;
 use crate::target::{Bound, Target, Verdict};
@@ -33,11 +33,28 @@ pub fn publish(workspace: &Workspace, samples: &Samples, aims: &[Target]) -> Res
     }
 }
 
+/// Figures that only some benchmarks have: their columns are there where a row has one.
+const FURTHER: [(&str, Metric); 8] = [
+    ("calls/op", Metric::CallsPerOp),
+    ("updates/op", Metric::UpdatesPerOp),
+    ("units/op", Metric::WriteUnitsPerOp),
+    ("flush units/op", Metric::FlushUnitsPerOp),
+    ("granted", Metric::GrantedShare),
+    ("undecided", Metric::RefusedShare),
+    ("used", Metric::UsedShare),
+    ("sustained", Metric::SustainedShare),
+];
+
 /// Rows side by side. A row without figures says why in their place.
 fn table(rows: &[Row]) -> String {
-    let head = ["workload", "system", "ops/s", "CPU us/op", "p50 us", "p99 us", "RSS MiB"];
-    let mut lines = vec![head.map(str::to_string).to_vec()];
-    lines.extend(rows.iter().map(cells));
+    let further: Vec<_> = FURTHER
+        .into_iter()
+        .filter(|(_, metric)| rows.iter().any(|row| metric.of(&row.figures).is_some()))
+        .collect();
+    let head = ["workload", "system", "ops/s", "CPU us/op", "p50 us", "p99 us", "RSS MiB"].into_iter();
+    let head = head.chain(further.iter().map(|&(name, _)| name));
+    let mut lines = vec![head.map(str::to_string).collect()];
+    lines.extend(rows.iter().map(|row| cells(row, &further)));
     columns::align(&lines)
 }
 
@@ -51,7 +68,7 @@ fn failures(rows: &[Row]) -> String {
     .collect()
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Row, further: &[(&str, Metric)]) -> Vec<String> {
     let figures = &row.figures;
     let mut cells = vec![row.series.workload.clone(), row.series.system.to_string()];
     match &row.gap {
@@ -59,6 +76,8 @@ fn cells(row: &Row) -> Vec<String> {
         _ => {
             let rss_mib = figures.rss_bytes.map(|bytes| bytes / MIB);
             let shown = [figures.ops_per_s, figures.cpu_us_per_op, figures.p50_us, figures.p99_us, rss_mib];
+            let further = further.iter().map(|(_, metric)| metric.of(figures));
+            let shown = shown.into_iter().chain(further);
             cells.extend(shown.map(|figure| figure.map_or_else(|| "-".to_string(), number)));
         }
     }
@@ -123,6 +142,7 @@ fn number(figure: f64) -> String {
         middle if middle >= 100.0 => format!("{figure:.0}"),
         middle if middle >= 10.0 => format!("{figure:.1}"),
         small if small >= 1.0 => format!("{figure:.2}"),
+        tiny if tiny > 0.0 && tiny < 0.01 => format!("{figure:.5}"),
         _ => format!("{figure:.3}"),
     }
 }
@@ -142,7 +162,7 @@ fn thousands(figure: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::row::{Metric, Series};
+    use crate::row::Series;
     use crate::target::Measure;
 
     fn row(system: &'static str, figures: Figures, gap: Option<&str>) -> Row {
@@ -213,6 +233,8 @@ SHORT  CPU     0.700x        0.500-0.900  at most 0.600x
             (12.34, "12.3"),
             (1.234, "1.23"),
             (0.0456, "0.046"),
+            (0.00456, "0.00456"),
+            (0.0, "0.000"),
             (-2_000.0, "-2,000"),
         ] {
             assert_eq!(number(figure), text);

@@ -41,6 +41,9 @@ pub struct Figures {
     /// The same without the time in which the machine ran something else. In no row, as above.
     #[serde(skip)]
     pub longest_own_us: Option<f64>,
+    /// What the server took for a request by its own account, at the most. In no row, as above.
+    #[serde(skip)]
+    pub longest_decision_us: Option<f64>,
     /// Growth of resident memory over the number of keys, messages or flows. In no row: `rss_bytes` is there.
     #[serde(skip)]
     pub rss_per_key: Option<f64>,
@@ -50,6 +53,30 @@ pub struct Figures {
     /// Operations beyond what a limit allows, at the worst moment; negative when there were none. In no row, as above.
     #[serde(skip)]
     pub excess_ops: Option<f64>,
+    /// Calls to the table per operation. This and those below are only in rows of what has a table.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls_per_op: Option<f64>,
+    /// Of which `UpdateItem`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updates_per_op: Option<f64>,
+    /// Write units per operation, without usage and audit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_units_per_op: Option<f64>,
+    /// Write units of usage and audit per operation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_units_per_op: Option<f64>,
+    /// Share of the operations that was admitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted_share: Option<f64>,
+    /// Share of the operations that was not decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused_share: Option<f64>,
+    /// Share of what a limit allows from a full bucket on that was admitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_share: Option<f64>,
+    /// Share of what comes in the second half of the time that was admitted in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sustained_share: Option<f64>,
 }
 
 /// One figure out of [`Figures`].
@@ -64,14 +91,23 @@ pub enum Metric {
     P999Us,
     LongestUs,
     LongestOwnUs,
+    LongestDecisionUs,
     RssPerKey,
     IdleShare,
     ExcessOps,
+    CallsPerOp,
+    UpdatesPerOp,
+    WriteUnitsPerOp,
+    FlushUnitsPerOp,
+    GrantedShare,
+    RefusedShare,
+    UsedShare,
+    SustainedShare,
 }
 
 impl Metric {
     /// All that [`Figures`] holds.
-    pub const ALL: [Metric; 11] = [
+    pub const ALL: [Metric; 20] = [
         Metric::OpsPerS,
         Metric::CpuUsPerOp,
         Metric::P50Us,
@@ -80,9 +116,18 @@ impl Metric {
         Metric::P999Us,
         Metric::LongestUs,
         Metric::LongestOwnUs,
+        Metric::LongestDecisionUs,
         Metric::RssPerKey,
         Metric::IdleShare,
         Metric::ExcessOps,
+        Metric::CallsPerOp,
+        Metric::UpdatesPerOp,
+        Metric::WriteUnitsPerOp,
+        Metric::FlushUnitsPerOp,
+        Metric::GrantedShare,
+        Metric::RefusedShare,
+        Metric::UsedShare,
+        Metric::SustainedShare,
     ];
 
     /// Reads it.
@@ -101,9 +146,18 @@ impl Metric {
             Metric::P999Us => &mut figures.p999_us,
             Metric::LongestUs => &mut figures.longest_us,
             Metric::LongestOwnUs => &mut figures.longest_own_us,
+            Metric::LongestDecisionUs => &mut figures.longest_decision_us,
             Metric::RssPerKey => &mut figures.rss_per_key,
             Metric::IdleShare => &mut figures.idle_share,
             Metric::ExcessOps => &mut figures.excess_ops,
+            Metric::CallsPerOp => &mut figures.calls_per_op,
+            Metric::UpdatesPerOp => &mut figures.updates_per_op,
+            Metric::WriteUnitsPerOp => &mut figures.write_units_per_op,
+            Metric::FlushUnitsPerOp => &mut figures.flush_units_per_op,
+            Metric::GrantedShare => &mut figures.granted_share,
+            Metric::RefusedShare => &mut figures.refused_share,
+            Metric::UsedShare => &mut figures.used_share,
+            Metric::SustainedShare => &mut figures.sustained_share,
         }
     }
 }

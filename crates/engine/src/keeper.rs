@@ -16,6 +16,7 @@ use tidegate_store::disk::Disk;
 use tidegate_store::history::{AuditRow, History, Minute, Retention};
 
 use crate::settings::NANOS_PER_MS;
+use crate::trim::trim;
 
 /// Leases that are ended in one go.
 const MOST_EXPIRED: usize = 10_000;
@@ -29,6 +30,8 @@ const MANY_BYTES: usize = 8 << 20;
 /// Minutes that are told to the history in one go, or wait for one that takes nothing. Each go writes most of that
 /// minute's pages again, so that few large ones are cheaper.
 const MANY_MINUTES: usize = 1 << 18;
+/// Minutes after which what they needed is given back to the system.
+const LARGE_MINUTE: usize = 1 << 16;
 /// Room for minutes that is kept from one flush to the next.
 const FEW_MINUTES: usize = 1 << 12;
 
@@ -116,13 +119,17 @@ impl<D: Disk> Keeper<D> {
     /// Writes what has changed.
     pub fn flush(&mut self, now: Nanos) -> Result<(), Error> {
         self.flushed_at = now;
-        let told = self.tell_history(now);
+        // What was used and changed goes to the table where there is one, by whoever talks to it.
+        let remote = self.ledger.is_remote();
+        let told = if remote { Ok(()) } else { self.tell_history(now) };
         // Minutes first: one that is in the history already is not counted again, one that is in neither is lost. So if
         // the history takes nothing, the book stays as it is, and knows them.
         let kept = if told.is_ok() { self.write_book(now) } else { Ok(()) };
         self.ledger.sweep(now, SWEPT);
         let ok = survived("the history", told)? & survived("the book", kept)?;
-        self.ledger.set_available(ok);
+        if !remote {
+            self.ledger.set_available(ok);
+        }
         if ok && now >= self.forget_at {
             let more = survived_or("old usage and audit", self.forget(now), false)?;
             self.forget_at = if more { now } else { now.saturating_add(FORGET_EVERY_NS) };
@@ -166,12 +173,16 @@ impl<D: Disk> Keeper<D> {
 
     /// In parts: a million entities that were used in a minute would take hundreds of megabytes at once.
     fn tell_history(&mut self, now: Nanos) -> Result<(), Error> {
-        let (mut more, history) = (true, self.history.clone());
+        let (mut more, mut told, history) = (true, 0, self.history.clone());
         while more {
             let _turn = history.begin_turn();
             more = self.ledger.drain_some_minutes(now, MANY_MINUTES, &mut self.minutes);
             self.events.append(&mut self.ledger.drain_audit());
+            told += self.minutes.len();
             self.tell_some()?;
+        }
+        if told >= LARGE_MINUTE {
+            trim();
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ pub mod outcome;
 pub mod settings;
 pub mod template;
 pub mod thread;
+mod trim;
 
 pub use definition::Definition;
 pub use delivery::Delivery;

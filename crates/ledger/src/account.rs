@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use tidegate_core::Nanos;
+use tidegate_core::bucket::Ready;
+use tidegate_core::ledger::purse::Pace;
 use tidegate_core::ledger::{Bound, Slot};
 
+use crate::remote::RemoteAccount;
 use crate::resolved::{Resolved, Terms};
 use crate::words::Word;
 
@@ -42,6 +45,8 @@ struct Rare {
     watched: SmallVec<[Word; 2]>,
     /// Limits of which somebody wants more than there can ever be, until they are changed.
     wanted: SmallVec<[Word; 2]>,
+    /// What it holds of buckets that live in a table, if they do.
+    remote: Option<Box<RemoteAccount>>,
 }
 
 /// A limit that has gone, or has not been adopted yet.
@@ -57,6 +62,13 @@ impl Account {
     pub(crate) fn new(resolved: Arc<Resolved>, now: Nanos) -> Account {
         let slots = resolved.terms.iter().map(|term| Slot::new(&term.bound, now)).collect();
         Account { next: None, resolved, rare: None, minute: 0, flags: 0, slots }
+    }
+
+    /// The same, of buckets that live in a table.
+    pub(crate) fn new_remote(resolved: Arc<Resolved>, now: Nanos) -> Account {
+        let mut account = Account::new(resolved, now);
+        account.rare().remote = Some(Box::new(RemoteAccount::new(account.slots.len())));
+        account
     }
 
     /// Takes on new terms.
@@ -80,6 +92,9 @@ impl Account {
             };
             slot.change(&from, &term.bound, since, now);
             self.slots.push(slot);
+        }
+        if let Some(remote) = self.rare.as_mut().and_then(|rare| rare.remote.as_mut()) {
+            remote.adopt(&old.terms, &terms, now);
         }
         for (at, slot) in left {
             self.put_orphan(Orphan { limit: old.terms[at].word, bound: old.terms[at].bound, slot }, now);
@@ -169,6 +184,15 @@ impl Account {
         {
             return false;
         }
+        if self
+            .rare
+            .as_ref()
+            .and_then(|rare| rare.remote.as_ref())
+            .is_some_and(|remote| remote.is_open() || remote.is_used())
+            || self.holds_any(now)
+        {
+            return false;
+        }
         let mut idle = true;
         self.each(|_, bound, slot| idle &= slot.is_idle(bound, now));
         idle
@@ -228,8 +252,137 @@ impl Account {
     /// Drops what is said by nothing any more.
     fn drop_rare(&mut self, now: Nanos) {
         let watched = self.is_watched();
-        let said = |rare: &Rare| rare.closed_until > now || !rare.orphans.is_empty() || watched;
+        let said = |rare: &Rare| {
+            rare.closed_until > now || !rare.orphans.is_empty() || watched || rare.remote.is_some()
+        };
         self.rare = self.rare.take().filter(|rare| said(rare));
+    }
+
+    /// What it holds of buckets that live in a table, if they do.
+    #[inline]
+    pub(crate) fn remote(&mut self) -> Option<&mut RemoteAccount> {
+        self.rare.as_mut()?.remote.as_deref_mut()
+    }
+
+    #[inline]
+    pub(crate) fn is_remote(&self) -> bool {
+        self.rare.as_ref().is_some_and(|rare| rare.remote.is_some())
+    }
+
+    /// When so much of a limit could be taken; and whether only the table can tell.
+    #[inline]
+    pub(crate) fn ready(&mut self, at: usize, n: u64, now: Nanos) -> (Ready, bool) {
+        let (bound, in_flight) = (self.resolved.terms[at].bound, self.slots[at].in_flight);
+        match self.remote() {
+            None => (self.slots[at].ready(&bound, n, now), false),
+            Some(remote) => {
+                let ready = remote.purses[at].ready(&bound, in_flight, n, now);
+                (ready.unwrap_or(Ready::Pending), ready.is_none())
+            }
+        }
+    }
+
+    /// The same for whoever only looks: as far as this node knows.
+    pub(crate) fn look(&mut self, at: usize, n: u64, now: Nanos) -> Ready {
+        let (bound, in_flight) = (self.resolved.terms[at].bound, self.slots[at].in_flight);
+        match self.remote() {
+            None => self.slots[at].ready(&bound, n, now),
+            Some(remote) => remote.purses[at].look(&bound, in_flight, n, now),
+        }
+    }
+
+    /// Takes so much of a limit, there or not.
+    #[inline]
+    pub(crate) fn take(&mut self, at: usize, n: u64, now: Nanos) {
+        let bound = self.resolved.terms[at].bound;
+        match self.remote() {
+            None => self.slots[at].take(&bound, n, now),
+            Some(remote) => {
+                remote.purses[at].take(&bound, n, now);
+                if let Bound::Concurrency(_) = bound {
+                    self.slots[at].take(&bound, n, now);
+                }
+            }
+        }
+    }
+
+    /// Takes tokens of a limit that may have gone, or gives them back.
+    pub(crate) fn shift(&mut self, limit: Word, tokens: i128, now: Nanos) {
+        let amount = u64::try_from(tokens.unsigned_abs()).unwrap_or(u64::MAX);
+        if self.is_remote() {
+            return self.shift_remote(limit, tokens > 0, amount, now);
+        }
+        let (slot, bound) = self.slot(limit, now);
+        match bound {
+            Bound::Rate(_) if tokens > 0 => slot.take(&bound, amount, now),
+            Bound::Rate(_) => slot.give_tokens(&bound, amount, now),
+            // What was a rate has become a cap: tokens are no slots.
+            Bound::Concurrency(_) => {}
+        }
+    }
+
+    fn shift_remote(&mut self, limit: Word, taken: bool, amount: u64, now: Nanos) {
+        let at = self.resolved.position(limit);
+        let bound = at.map(|at| self.resolved.terms[at].bound);
+        let Some(remote) = self.remote() else { return };
+        let (purse, bound) = match (at, bound, remote.left.iter_mut().find(|left| left.limit == limit)) {
+            (Some(at), Some(bound), _) => (&mut remote.purses[at], bound),
+            (_, _, Some(left)) => (&mut left.purse, left.bound),
+            // A limit that has gone bounds nobody.
+            _ => return,
+        };
+        match bound {
+            Bound::Rate(_) if taken => purse.take(&bound, amount, now),
+            Bound::Rate(_) => purse.give(amount),
+            Bound::Concurrency(_) => {}
+        }
+    }
+
+    /// What could be taken of a limit, and the time until it is full.
+    pub(crate) fn available(&mut self, at: usize, now: Nanos) -> (i64, u64) {
+        let (bound, in_flight) = (self.resolved.terms[at].bound, self.slots[at].in_flight);
+        match self.remote() {
+            None => {
+                let slot = &mut self.slots[at];
+                (slot.available(&bound, now), slot.until_full_ns(&bound, now))
+            }
+            Some(remote) => {
+                let purse = &remote.purses[at];
+                (purse.available(&bound, in_flight, now), purse.until_full_ns(&bound, now))
+            }
+        }
+    }
+
+    /// Whether it holds or owes anything of buckets that live in a table.
+    pub(crate) fn holds_any(&self, now: Nanos) -> bool {
+        self.purses().any(|(purse, bound, in_flight)| purse.holds(bound, in_flight, now))
+    }
+
+    /// Whether the table should hear of it.
+    pub(crate) fn is_due(&self, pace: &Pace, now: Nanos) -> bool {
+        self.purses().any(|(purse, bound, in_flight)| purse.is_due(bound, in_flight, pace, now))
+    }
+
+    /// Whether nobody has used it for long enough to give back what it holds.
+    pub(crate) fn is_left_alone(&self, pace: &Pace, now: Nanos) -> bool {
+        self.purses().all(|(purse, _, _)| purse.is_left_alone(pace, now))
+    }
+
+    fn purses(&self) -> impl Iterator<Item = (&tidegate_core::ledger::purse::Purse, &Bound, u32)> {
+        let remote = self.rare.as_ref().and_then(|rare| rare.remote.as_deref());
+        let kept = remote.into_iter().flat_map(|remote| {
+            let purses = remote.purses.iter().zip(self.resolved.terms.iter()).zip(&self.slots);
+            purses.map(|((purse, term), slot)| (purse, &term.bound, slot.in_flight))
+        });
+        let left = remote.into_iter().flat_map(|remote| &remote.left);
+        kept.chain(left.map(|left| (&left.purse, &left.bound, 0)))
+    }
+
+    /// Drops limits that have gone and have nothing to tell any more.
+    pub(crate) fn tidy_left(&mut self, now: Nanos) {
+        if let Some(remote) = self.remote() {
+            remote.left.retain(|left| left.purse.holds(&left.bound, 0, now));
+        }
     }
 
     #[inline]

@@ -11,6 +11,7 @@ use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::reach::Name;
 use crate::refused::Refused;
+use crate::remote::Undecided;
 use crate::resolved::SystemSettings;
 use crate::settings::{OnUnavailable, check_terms};
 use crate::walk::{Cost, Manner, Step, Stop, Walk, Way};
@@ -18,16 +19,29 @@ use crate::walk::{Cost, Manner, Step, Stop, Walk, Way};
 impl Ledger {
     /// Takes every charge, parents and caps included, or none.
     pub fn acquire(&self, request: &Acquire<'_>, now: Nanos) -> Result<Acquired, Refused> {
+        let acquired = self.take_or_deny(request, now);
+        self.wake_remote();
+        acquired
+    }
+
+    fn take_or_deny(&self, request: &Acquire<'_>, now: Nanos) -> Result<Acquired, Refused> {
         self.check_form(request)?;
         let mut locks = self.shards.locks();
         let manner = Manner::Ask { leased: request.lease.is_some() };
-        let walk = self.walk_all(&mut locks, request, manner, now)?;
-        let degraded = self.pass_unavailable(request.on_unavailable, &walk.system)?;
+        let mut walk = self.walk_all(&mut locks, request, manner, now)?;
+        let mut degraded = self.pass_unavailable(request.on_unavailable, &walk.system)?;
         self.refuse_what_never_passes(&mut locks, &walk)?;
-        if let Some(worst) = self.ask(&mut locks, &walk, request.in_line, now) {
-            let bucket = self.name_of(&mut locks, &worst);
-            let statuses = self.wanted_statuses(&mut locks, request, &walk, false, now);
-            return Ok(Acquired::Denied(Denied { statuses, ready: worst.ready, bucket }));
+        match self.ask(&mut locks, &mut walk, request.in_line, now) {
+            None => {}
+            Some(worst) if worst.open => match self.pass_open(request, &mut walk)? {
+                Some(undecided) => return Ok(Acquired::Undecided(undecided)),
+                None => degraded = true,
+            },
+            Some(worst) => {
+                let bucket = self.name_of(&mut locks, &worst);
+                let statuses = self.wanted_statuses(&mut locks, request, &walk, false, now);
+                return Ok(Acquired::Denied(Denied { statuses, ready: worst.ready, bucket }));
+            }
         }
         let items = self.take_asked(&mut locks, &walk, request.lease.is_some(), now);
         let statuses = self.wanted_statuses(&mut locks, request, &walk, true, now);
@@ -44,11 +58,17 @@ impl Ledger {
 
     /// What an acquire would answer. Takes nothing.
     pub fn check(&self, request: &Acquire<'_>, now: Nanos) -> Result<Checked, Refused> {
+        let checked = self.look_only(request, now);
+        self.wake_remote();
+        checked
+    }
+
+    fn look_only(&self, request: &Acquire<'_>, now: Nanos) -> Result<Checked, Refused> {
         self.check_form(request)?;
         let mut locks = self.shards.locks();
         let walk = self.walk_all(&mut locks, request, Manner::Ask { leased: true }, now)?;
         self.refuse_what_never_passes(&mut locks, &walk)?;
-        let worst = self.ask(&mut locks, &walk, request.in_line, now);
+        let worst = self.look_at(&mut locks, &walk, now);
         let bucket = worst.map(|worst| self.name_of(&mut locks, &worst));
         let statuses = self.wanted_statuses(&mut locks, request, &walk, false, now);
         let ready = worst.map_or(Ready::Now, |worst| worst.ready);
@@ -120,9 +140,34 @@ impl Ledger {
         told: Option<OnUnavailable>,
         system: &SystemSettings,
     ) -> Result<bool, Refused> {
-        if self.available.load(Ordering::Relaxed) {
+        // What a node holds of a table serves on while that is unavailable.
+        if self.remote.is_some() || self.available.load(Ordering::Relaxed) {
             return Ok(false);
         }
+        self.admit_unavailable(told, system)
+    }
+
+    /// What only the table can tell: whether it is waited for. If it is not, what it would have paid is not taken.
+    fn pass_open(&self, request: &Acquire<'_>, walk: &mut Walk) -> Result<Option<Undecided>, Refused> {
+        let down = walk.opens.iter().any(|(gate, _)| gate.down);
+        if !down && !request.give_up && self.available.load(Ordering::Relaxed) {
+            let missing = walk.opens.iter().map(|(_, key)| key.clone()).collect();
+            return Ok(Some(Undecided { missing }));
+        }
+        self.admit_unavailable(request.on_unavailable, &walk.system)?;
+        let opens = &walk.opens;
+        for ask in &mut walk.asks {
+            ask.bypassed |= opens.iter().any(|(gate, _)| (gate.guard, gate.place) == (ask.guard, ask.place));
+        }
+        Ok(None)
+    }
+
+    #[cold]
+    fn admit_unavailable(
+        &self,
+        told: Option<OnUnavailable>,
+        system: &SystemSettings,
+    ) -> Result<bool, Refused> {
         match told.unwrap_or(system.on_unavailable) {
             OnUnavailable::Block => {
                 self.blocked.fetch_add(1, Ordering::Relaxed);
@@ -144,6 +189,14 @@ impl Ledger {
         now: Nanos,
     ) -> Vec<crate::status::Status> {
         if request.statuses { self.statuses(locks, walk, taken, now) } else { Vec::new() }
+    }
+
+    /// Wakes whoever talks to the table, if anything is wanted of it. No lock is held.
+    #[inline]
+    pub(crate) fn wake_remote(&self) {
+        if let Some(remote) = &self.remote {
+            remote.wake();
+        }
     }
 
     /// Tells whether what is decided can be kept: the last flush passed, or failed.

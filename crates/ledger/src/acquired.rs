@@ -6,6 +6,7 @@ use tidegate_core::ledger::Term;
 
 use crate::lease::{LeaseId, LeaseTerms};
 use crate::names::{BucketName, Charge};
+use crate::remote::Undecided;
 use crate::settings::OnUnavailable;
 use crate::space::SpaceId;
 use crate::status::Status;
@@ -27,13 +28,24 @@ pub struct Acquire<'a> {
     pub on_unavailable: Option<OnUnavailable>,
     /// Whether the status of every limit is wanted.
     pub statuses: bool,
+    /// Waits for no table any more: what it cannot tell now counts as unavailable.
+    pub give_up: bool,
 }
 
 impl<'a> Acquire<'a> {
     /// Charges with a lease, and everything else as the system has it.
     pub fn new(space: SpaceId, charges: &'a [Charge<'a>]) -> Acquire<'a> {
         let lease = Some(LeaseTerms::default());
-        Acquire { space, charges, terms: None, lease, in_line: false, on_unavailable: None, statuses: true }
+        Acquire {
+            space,
+            charges,
+            terms: None,
+            lease,
+            in_line: false,
+            on_unavailable: None,
+            statuses: true,
+            give_up: false,
+        }
     }
 }
 
@@ -44,6 +56,8 @@ pub enum Acquired {
     Granted(Granted),
     /// Nothing was taken.
     Denied(Denied),
+    /// Nothing was taken: only the table behind this node can tell. See [`Ledger::decided`](crate::Ledger::decided).
+    Undecided(Undecided),
 }
 
 /// All was taken.

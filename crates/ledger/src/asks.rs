@@ -12,7 +12,7 @@ use crate::refused::{Refused, shown};
 use crate::settings::Mode;
 use crate::shard::{Shard, Who};
 use crate::space::Space;
-use crate::walk::{Cost, Gate, Manner, Stand, Stop, Walk, Way};
+use crate::walk::{Cost, Gate, Manner, Stand, Step, Stop, Walk, Way};
 use crate::words::Word;
 
 /// One bucket, and what it is asked.
@@ -180,10 +180,13 @@ impl Ledger {
     ) -> Result<(), Stop> {
         let who = self.who(space.id, key);
         let guard = locks.hold(who.shard())?;
+        if self.remote.is_some() && self.is_unloaded_key(locks, space, &who, guard, now, walk)? {
+            return Ok(());
+        }
         let Some(place) = self.reach_key(locks.shard(guard), space, &who, now) else { return Ok(()) };
         let account = locks.shard(guard).holder(place.holder).account(place.account);
         let (resolved, closed_until) = (&account.resolved, account.closed_until());
-        let gate = |ready| Gate { ready, guard, place, limit: self.rate_word };
+        let gate = |ready| Gate::shut(ready, (guard, place), self.rate_word);
         if closed_until > now && amount > 0 {
             walk.stop_at(gate(Ready::At(closed_until)));
         }
@@ -196,6 +199,25 @@ impl Ledger {
         let ask = Stand { guard, place, bypassed }.ask(slot, amount, is_cap);
         walk.add(Ask { is_key: !is_cap, ..ask });
         Ok(())
+    }
+
+    /// Whether a throttle key waits until the table has told what is set on it.
+    fn is_unloaded_key(
+        &self,
+        locks: &mut Locks<'_>,
+        space: &Space,
+        who: &Who<'_>,
+        guard: usize,
+        now: Nanos,
+        walk: &mut Walk,
+    ) -> Result<bool, Stop> {
+        let resource = Name::Word(self.default_word);
+        let place = self.reach(locks.shard(guard), space, who, resource, Made::Always, now)?;
+        let costs = [Cost { limit: Name::Word(self.rate_word), amount: 1 }];
+        let step = Step { entity: who.entity, resource, costs: &costs, terms: None };
+        let way = Way { space, step: &step, manner: Manner::Queue, now };
+        let stand = Stand { guard, place, bypassed: false };
+        Ok(self.pass_unloaded(locks, &way, &stand, (guard, place), walk)?)
     }
 
     /// The account of a throttle key, if anything is said about it.

@@ -84,7 +84,7 @@ impl Ledger {
                 entities: 0,
             });
             let available = match found {
-                Some(account) => holder.account(account).slots[at].available(&term.bound, now),
+                Some(account) => holder.account(account).available(at, now).0,
                 None => Slot::new(&term.bound, now).available(&term.bound, now),
             };
             sum.capacity += u128::from(term.bound.capacity());

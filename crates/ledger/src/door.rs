@@ -10,7 +10,7 @@ use tidegate_core::ledger::name::{self, Named};
 
 use crate::acquired::{Involved, Shortage};
 use crate::entity::MAX_LEVELS;
-use crate::grant::{Grant, Items};
+use crate::grant::{Grant, Item, Items};
 use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::names::{BucketName, QueueCharge, Stated};
@@ -38,9 +38,15 @@ impl Ledger {
     /// Takes every charge of a message, or none. The bucket that is ready last is watched from then on; buckets that
     /// have paid are watched no more.
     pub fn take(&self, stated: &[Stated<'_>], now: Nanos) -> Result<Grant, Shortage> {
+        let taken = self.take_or_watch(stated, now);
+        self.wake_remote();
+        taken
+    }
+
+    fn take_or_watch(&self, stated: &[Stated<'_>], now: Nanos) -> Result<Grant, Shortage> {
         let mut locks = self.shards.locks();
-        let walk = self.walk_stated(&mut locks, stated, Manner::Queue, now).unwrap_or_default();
-        if let Some(worst) = self.ask(&mut locks, &walk, false, now) {
+        let mut walk = self.walk_stated(&mut locks, stated, Manner::Queue, now).unwrap_or_default();
+        if let Some(worst) = self.ask(&mut locks, &mut walk, false, now) {
             let bucket = self.name_of(&mut locks, &worst);
             self.watch_short(&mut locks, &worst);
             return Err(Shortage { bucket, ready: worst.ready });
@@ -58,7 +64,10 @@ impl Ledger {
         }
         let mut locks = self.shards.locks();
         let walk = self.walk_stated(&mut locks, stated, Manner::Judge, now)?;
-        self.refuse_what_never_passes(&mut locks, &walk)
+        let judged = self.refuse_what_never_passes(&mut locks, &walk);
+        drop(locks);
+        self.wake_remote();
+        judged
     }
 
     /// After a restart: what a message that is out has taken. Its slots are taken again, whatever the caps say; its
@@ -66,7 +75,12 @@ impl Ledger {
     pub fn hold_again(&self, stated: &[Stated<'_>], now: Nanos) -> Grant {
         let mut locks = self.shards.locks();
         let walk = self.walk_stated(&mut locks, stated, Manner::Queue, now).unwrap_or_default();
-        let mut items = Items::new();
+        let mut items = match walk.opens.is_empty() {
+            true => Items::new(),
+            // What is set is not loaded yet: what the message names can be settled all the same. Caps that it does not name
+            // are counted again from its next delivery on.
+            false => stated.iter().filter(|charge| !charge.name.own).map(Item::unloaded).collect(),
+        };
         for ask in walk.asks.iter().filter(|ask| !ask.is_key) {
             let holder = locks.shard(ask.guard).holder(ask.place.holder);
             let id = holder.id.clone();
@@ -75,7 +89,7 @@ impl Ledger {
             if matches!(bound, tidegate_core::ledger::Bound::Concurrency(_)) && !ask.bypassed {
                 account.slots[ask.slot].take(&bound, ask.amount(), now);
             }
-            items.push(crate::grant::Item::new(&id, account, ask));
+            items.push(Item::new(&id, account, ask));
         }
         grant_of(stated, items)
     }

@@ -6,7 +6,6 @@
 use parking_lot::MutexGuard;
 use smallvec::SmallVec;
 use tidegate_core::Nanos;
-use tidegate_core::ledger::Bound;
 
 use crate::account::Account;
 use crate::asks::Ask;
@@ -14,6 +13,7 @@ use crate::holder::{Holder, nth};
 use crate::id::Id;
 use crate::ledger::Ledger;
 use crate::minutes;
+use crate::names::Stated;
 use crate::reach::{Made, Name, Place};
 use crate::shard::{Shard, Who};
 use crate::space::SpaceId;
@@ -51,6 +51,20 @@ impl Item {
             shares: ask.shares,
             flags,
             amount: ask.amount(),
+        }
+    }
+
+    /// What a charge has taken of a limit of which nothing is known yet.
+    pub(crate) fn unloaded(charge: &Stated<'_>) -> Item {
+        let bucket = &charge.name.bucket;
+        Item {
+            id: Id::new(&bucket.entity),
+            resource: bucket.resource,
+            call: Word::NONE,
+            limit: bucket.limit,
+            shares: 1,
+            flags: 0,
+            amount: charge.amount,
         }
     }
 
@@ -177,28 +191,24 @@ impl Ledger {
     fn post_item(&self, shard: &mut Shard, who: &Who<'_>, item: &Item, posting: Posting, now: Nanos) {
         let Some(place) = self.reach_item(shard, self.at(who.space), who, item, now) else { return };
         let minute = self.minute(now);
-        let Shard { holders, changed, counting, closed, .. } = shard;
+        let Shard { holders, changed, counting, closed, held, .. } = shard;
         let Some(Holder { id, space, accounts, .. }) = holders.get_mut(place.holder) else { return };
         let account = nth(accounts, place.account);
         if posting.tokens != 0 && !item.is_cap() {
             minutes::open(account, (*space, id), minute, closed);
             counting.set(place.holder);
         }
-        let (slot, bound) = account.slot(item.limit, now);
+        let slot = account.slot(item.limit, now).0;
         slot.give_slots(posting.slots);
         if !item.is_cap() {
             slot.count(posting.tokens, 0);
-            if !item.is_bypassed() {
-                let amount = u64::try_from(posting.tokens.unsigned_abs()).unwrap_or(u64::MAX);
-                match bound {
-                    Bound::Rate(_) if posting.tokens > 0 => slot.take(&bound, amount, now),
-                    Bound::Rate(_) => slot.give_tokens(&bound, amount, now),
-                    // What was a rate has become a cap: tokens are no slots.
-                    Bound::Concurrency(_) => {}
-                }
+            if !item.is_bypassed() && posting.tokens != 0 {
+                account.shift(item.limit, posting.tokens, now);
             }
         }
-        if !account.is_changed() {
+        if account.is_remote() {
+            held.set(place.holder);
+        } else if !account.is_changed() {
             account.set_changed(true);
             changed.set(place.holder);
         }

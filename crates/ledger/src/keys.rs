@@ -12,6 +12,7 @@ use crate::holder::{Holder, nth};
 use crate::ledger::Ledger;
 use crate::minutes;
 use crate::reach::Place;
+use crate::remote::Undecided;
 use crate::settings::Mode;
 use crate::shard::{SHARDS, Shard};
 use crate::space::SpaceId;
@@ -46,7 +47,7 @@ impl Ledger {
         let account = holder.account(account);
         let closed_until = Some(account.closed_until()).filter(|until| *until > now);
         let (limit, tokens) = match self.rate_of(account) {
-            Some((slot, limit)) => (Some(limit), account.slots[slot].available(&Bound::Rate(limit), now)),
+            Some((slot, limit)) => (Some(limit), account.available(slot, now).0),
             None => (None, 0),
         };
         (limit.is_some() || closed_until.is_some()).then_some(KeyView { key, limit, tokens, closed_until })
@@ -89,6 +90,37 @@ impl Ledger {
 
     /// Takes `n` from a key if they are there, and tells all about it; nothing if it neither has a limit nor is closed.
     pub fn decide_key(&self, space: SpaceId, key: &[u8], n: u64, now: Nanos) -> Option<Decision> {
+        match self.try_key(space, key, n, now)? {
+            Ok(decision) => Some(decision),
+            // Only the table can tell, and nobody waits for it.
+            Err(_) => self.try_key(space, key, 0, now)?.ok().map(|decision| Decision {
+                allowed: false,
+                retry_after: Wait::Ns(tidegate_core::NANOS_PER_S),
+                ..decision
+            }),
+        }
+    }
+
+    /// The same where a table may have to be asked first: see [`Ledger::decided`].
+    pub fn try_key(
+        &self,
+        space: SpaceId,
+        key: &[u8],
+        n: u64,
+        now: Nanos,
+    ) -> Option<Result<Decision, Undecided>> {
+        let decided = self.decide_or_want(space, key, n, now);
+        self.wake_remote();
+        decided
+    }
+
+    fn decide_or_want(
+        &self,
+        space: SpaceId,
+        key: &[u8],
+        n: u64,
+        now: Nanos,
+    ) -> Option<Result<Decision, Undecided>> {
         let who = self.who(space, key);
         let mut shard = self.shards.lock(who.shard());
         let place = self.reach_key(&mut shard, self.at(space), &who, now)?;
@@ -98,21 +130,28 @@ impl Ledger {
             return None;
         }
         let mode = account.resolved.mode.filter(|_| rate.is_some());
+        let mut only_table = false;
         let mut ready = match (rate, mode) {
             (_, Some(Mode::Disabled)) => Ready::Pending,
-            (Some((slot, limit)), None) if !account.resolved.terms[slot].soft => {
-                account.slots[slot].ready(&Bound::Rate(limit), n, now)
+            (Some((slot, _)), None) if !account.resolved.terms[slot].soft => {
+                let ready = account.ready(slot, n, now);
+                only_table = ready.1;
+                ready.0
             }
             _ => Ready::Now,
         };
         if closed_until > now && n > 0 {
-            ready = ready.max(Ready::At(closed_until));
+            let known = if only_table { Ready::Now } else { ready };
+            (ready, only_table) = (known.max(Ready::At(closed_until)), false);
+        }
+        if only_table {
+            return Some(Err(self.want_key(&mut shard, place)));
         }
         if let (Ready::Now, Some((slot, _)), true) = (ready, rate, n > 0) {
             self.take_key(&mut shard, place, slot, (n, mode == Some(Mode::Bypass)), now);
         }
         let account = shard.holder(place.holder).account(place.account);
-        Some(decision(account, rate, ready, now))
+        Some(Ok(decision(account, rate, ready, now)))
     }
 
     fn take_key(&self, shard: &mut Shard, place: Place, slot: usize, (n, bypassed): (u64, bool), now: Nanos) {
@@ -121,9 +160,8 @@ impl Ledger {
         let Some(Holder { id, space, accounts, .. }) = holders.get_mut(place.holder) else { return };
         let account = nth(accounts, place.account);
         minutes::open(account, (*space, id), minute, closed);
-        let bound = account.resolved.terms[slot].bound;
         if !bypassed {
-            account.slots[slot].take(&bound, n, now);
+            account.take(slot, n, now);
         }
         account.slots[slot].count(i128::from(n), 1);
         account.set_changed(true);
@@ -138,14 +176,14 @@ impl Ledger {
         let mut shard = self.shards.lock(who.shard());
         let Some(place) = self.reach_key(&mut shard, self.at(space), &who, now) else { return };
         let minute = self.minute(now);
-        let Some((slot, limit)) = self.rate_of(shard.holder(place.holder).account(place.account)) else {
+        let Some((slot, _)) = self.rate_of(shard.holder(place.holder).account(place.account)) else {
             return;
         };
         let Shard { holders, changed, counting, closed, .. } = &mut *shard;
         let Some(Holder { id, space, accounts, .. }) = holders.get_mut(place.holder) else { return };
         let account = nth(accounts, place.account);
         minutes::open(account, (*space, id), minute, closed);
-        account.slots[slot].give_tokens(&Bound::Rate(limit), n, now);
+        account.shift(self.rate_word, -i128::from(n), now);
         account.slots[slot].count(-i128::from(n), 0);
         account.set_changed(true);
         counting.set(place.holder);
@@ -162,8 +200,8 @@ fn decision(account: &mut Account, rate: Option<(usize, Limit)>, ready: Ready, n
     let closed_ns = account.closed_until().saturating_sub(now);
     let (burst, tokens, until_full) = match rate {
         Some((slot, limit)) => {
-            let (slot, bound) = (&mut account.slots[slot], Bound::Rate(limit));
-            (limit.burst(), slot.available(&bound, now), slot.until_full_ns(&bound, now))
+            let (available, until_full) = account.available(slot, now);
+            (limit.burst(), available, until_full)
         }
         None => (0, 0, 0),
     };

@@ -18,6 +18,10 @@ use crate::space::SpaceId;
 
 pub(crate) const LEASE_SHARDS: usize = 64;
 
+/// The last bits of a lease's number are the node's that gave it, where several share a table.
+const NODE_BITS: u32 = 10;
+const MAX_NODE: u16 = (1 << NODE_BITS) - 1;
+
 /// Entries of ended leases that a heap may have whatever its size.
 const FEW: usize = 64;
 
@@ -50,6 +54,8 @@ pub(crate) struct LeaseShard {
 pub(crate) struct Leases {
     shards: Box<[(Mutex<LeaseShard>, AtomicU64)]>,
     last: AtomicU64,
+    /// The number of this node, where several share a table.
+    node: Option<u16>,
 }
 
 #[inline]
@@ -60,17 +66,24 @@ fn spread(id: LeaseId) -> u64 {
 }
 
 impl Leases {
-    pub(crate) fn new() -> Leases {
+    pub(crate) fn new(node: Option<u16>) -> Leases {
         let shards = (0..LEASE_SHARDS).map(|_| (Mutex::default(), AtomicU64::new(u64::MAX))).collect();
-        Leases { shards, last: AtomicU64::new(0) }
+        Leases { shards, last: AtomicU64::new(0), node }
     }
 
     /// A number that was never given: the time, or the one after the last.
     pub(crate) fn next_id(&self, now: Nanos) -> LeaseId {
-        let next = |last: u64| Some(last.saturating_add(1).max(now));
+        let after = |last: u64| match self.node {
+            None => last.saturating_add(1).max(now),
+            // Its last bits are the node's.
+            Some(node) => {
+                let time = (last >> NODE_BITS).saturating_add(1).max(now >> NODE_BITS);
+                time << NODE_BITS | u64::from(node & MAX_NODE)
+            }
+        };
         let (last, order) = (&self.last, Ordering::Relaxed);
-        let before = last.fetch_update(order, order, next).unwrap_or(now);
-        LeaseId(before.saturating_add(1).max(now))
+        let before = last.fetch_update(order, order, |last| Some(after(last))).unwrap_or(now);
+        LeaseId(after(before))
     }
 
     /// Numbers up to here have been given.

@@ -14,6 +14,7 @@ use crate::freed::Freed;
 use crate::leases::Leases;
 use crate::locks::Shards;
 use crate::refused::Refused;
+use crate::remote::{Remote, RemoteOptions};
 use crate::resolved::{Settings, Terms, number};
 use crate::settings::ScopeSettings;
 use crate::shard::Who;
@@ -32,6 +33,8 @@ pub struct Options {
     pub max_lease_ttl_ms: u64,
     /// The most charges of a call.
     pub max_charges: usize,
+    /// How it uses the table that its buckets live in; none: they live here.
+    pub remote: Option<RemoteOptions>,
     /// The secret of the hash of entities. The same one gives the same order of everything.
     pub seed: u64,
 }
@@ -43,6 +46,7 @@ impl Default for Options {
             lease_ttl_ms: 60_000,
             max_lease_ttl_ms: 24 * 3600 * 1000,
             max_charges: 16,
+            remote: None,
             seed: 0,
         }
     }
@@ -76,6 +80,8 @@ pub struct Ledger {
     /// Namespaces that were cleared, to be written down.
     pub(crate) cleared: Mutex<Vec<Arc<str>>>,
     pub(crate) sweeping: Mutex<Cursor>,
+    /// What it wants of the table that its buckets live in.
+    pub(crate) remote: Option<Remote>,
 }
 
 impl Ledger {
@@ -93,7 +99,7 @@ impl Ledger {
             words,
             spaces: Spaces::new(),
             shards: Shards::new(),
-            leases: Leases::new(),
+            leases: Leases::new(options.remote.map(|remote| remote.node)),
             freed: Freed::default(),
             audit: Audit::default(),
             defaults,
@@ -108,8 +114,14 @@ impl Ledger {
             allowed: AtomicU64::new(0),
             cleared: Mutex::default(),
             sweeping: Mutex::default(),
+            remote: options.remote.map(Remote::new),
             options,
         }
+    }
+
+    /// Whether its buckets live in a table that other nodes use, too.
+    pub fn is_remote(&self) -> bool {
+        self.remote.is_some()
     }
 
     /// The number of a namespace, which gets one if need be.

@@ -17,6 +17,7 @@
 //! | `plan`, `apply`, `query`, `capacity`, `export` | what administrators change and see |
 //! | `minutes`, `audit`, `freed` | what was used, who changed what, who waits |
 //! | `keep`, `sweep` | what is written down, and what is forgotten |
+//! | [`remote`] | buckets that live in a table which other nodes use, too |
 //! | `flight` | what is in flight, for whoever checks |
 
 mod account;
@@ -51,6 +52,7 @@ mod query;
 mod reach;
 mod refill;
 pub mod refused;
+pub mod remote;
 mod resolved;
 pub mod settings;
 mod shard;
@@ -77,6 +79,7 @@ pub use minutes::{ClosedMinute, MinuteFilter};
 pub use names::{BucketName, Charge, QueueCharge, Stated};
 pub use query::{Above, Resolution, Stats};
 pub use refused::Refused;
+pub use remote::{AccountKey, Decided, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
 pub use settings::{Mode, OnExpiry, OnUnavailable, Scope, ScopePatch, ScopeSettings};
 pub use space::SpaceId;
 pub use status::{Kind, Status};

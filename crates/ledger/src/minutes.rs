@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use parking_lot::MutexGuard;
 use tidegate_core::{NANOS_PER_S, Nanos};
 
 use crate::account::Account;
@@ -62,7 +63,12 @@ pub(crate) struct Row {
 const MAX_ROWS: usize = 1 << 16;
 
 /// Holders looked at under one lock.
-const SEGMENT: usize = 256;
+const SEGMENT: usize = 64;
+
+/// Rows that a segment may bring, and has room for beforehand: no memory is asked for under a lock. The allocator may go
+/// through all that was freed before, which at the end of a large minute takes it milliseconds.
+const MOST_AT_ONCE: usize = 4 * SEGMENT;
+const ROOM: usize = 2 * MOST_AT_ONCE;
 
 /// Has an account count in this minute; what it counted in another one is handed over.
 #[inline]
@@ -114,9 +120,18 @@ impl Ledger {
             if out.len() >= enough {
                 return true;
             }
-            out.extend(merged(self.close_shard(shard, minute)).into_iter().map(|row| self.told(row)));
+            self.tell(merged(self.close_shard(shard, minute)), out);
         }
         false
+    }
+
+    /// Hands over the minute that is open, too: nothing is counted any more.
+    pub fn drain_all_minutes(&self, now: Nanos, out: &mut Vec<ClosedMinute>) {
+        let after = minute_of(now).saturating_add(1);
+        self.counted_from.fetch_max(after, Ordering::Relaxed);
+        for shard in 0..SHARDS {
+            self.tell(merged(self.close_shard(shard, after)), out);
+        }
     }
 
     /// Closes the minutes of a shard before this one. That is done once in a minute: whoever counts later reads
@@ -125,14 +140,18 @@ impl Ledger {
         let mut rows = Vec::new();
         {
             let mut shard = self.shards.lock(shard);
-            rows.append(&mut shard.closed);
+            std::mem::swap(&mut rows, &mut shard.closed);
             if shard.closed_before >= minute {
                 return rows;
             }
         }
-        let mut from = Some(0);
+        let (mut from, mut some) = (Some(0), Vec::with_capacity(ROOM));
         while let Some(at) = from {
-            from = close_segment(&mut self.shards.lock(shard), at, minute, &mut rows);
+            let mut shard = self.shards.lock(shard);
+            from = close_segment(&mut shard, at, minute, &mut some);
+            // To whoever waits for it: this thread would have it again before the other one is awake.
+            MutexGuard::unlock_fair(shard);
+            rows.append(&mut some);
         }
         rows
     }
@@ -148,35 +167,44 @@ impl Ledger {
             None => 0..SHARDS,
         };
         for shard in shards {
-            let mut found = Vec::new();
+            let (mut found, mut some) = (Vec::new(), Vec::with_capacity(ROOM));
             let mut from = Some(0);
             while let Some(at) = from {
                 let mut shard = self.shards.lock(shard);
                 if at == 0 {
                     found.extend(shard.closed.iter().filter(|row| row.space == space).cloned());
                 }
-                from = look_at_segment(&mut shard, at, space, &mut found);
+                from = look_at_segment(&mut shard, at, space, &mut some);
+                MutexGuard::unlock_fair(shard);
+                found.append(&mut some);
             }
-            let wanted = merged(found).into_iter().map(|row| self.told(row)).filter(|row| {
-                filter.entity.is_none_or(|entity| *row.entity == *entity)
-                    && filter.resource.is_none_or(|resource| *row.resource == *resource)
-                    && filter.limit.is_none_or(|limit| *row.limit == *limit)
-            });
-            all.extend(wanted);
+            self.tell(merged(found), &mut all);
         }
+        all.retain(|row| {
+            filter.entity.is_none_or(|entity| *row.entity == *entity)
+                && filter.resource.is_none_or(|resource| *row.resource == *resource)
+                && filter.limit.is_none_or(|limit| *row.limit == *limit)
+        });
         all.sort_unstable();
         all
     }
 
-    fn told(&self, row: Row) -> ClosedMinute {
-        ClosedMinute {
-            space: self.space_name(row.space),
-            entity: Arc::from(&*row.id),
-            resource: self.words.name(row.resource),
-            limit: self.words.name(row.limit),
-            minute: row.minute,
-            amount: row.used,
-            events: row.events,
+    /// Rows as others know them. Neighbours of one entity share its name.
+    fn tell(&self, rows: Vec<Row>, out: &mut Vec<ClosedMinute>) {
+        for row in rows {
+            let entity = match out.last() {
+                Some(last) if *last.entity == *row.id => Arc::clone(&last.entity),
+                _ => Arc::from(&*row.id),
+            };
+            out.push(ClosedMinute {
+                space: self.space_name(row.space),
+                entity,
+                resource: self.words.name(row.resource),
+                limit: self.words.name(row.limit),
+                minute: row.minute,
+                amount: row.used,
+                events: row.events,
+            });
         }
     }
 }
@@ -188,11 +216,10 @@ pub(crate) fn minute_of(now: Nanos) -> u32 {
 
 /// Closes some minutes of a shard before this one. Tells where to go on.
 fn close_segment(shard: &mut Shard, from: u32, minute: u32, rows: &mut Vec<Row>) -> Option<u32> {
-    let Shard { holders, counting, closed, closed_before, .. } = shard;
-    rows.append(closed);
+    let Shard { holders, counting, closed_before, .. } = shard;
     let mut next = counting.next(from);
     for _ in 0..SEGMENT {
-        let Some(at) = next else { break };
+        let Some(at) = next.filter(|_| rows.len() < MOST_AT_ONCE) else { break };
         let mut open = false;
         if let Some(holder) = holders.get_mut(at) {
             let (space, id) = (holder.space, holder.id.clone());
@@ -216,7 +243,7 @@ fn look_at_segment(shard: &mut Shard, from: u32, space: SpaceId, found: &mut Vec
     let Shard { holders, counting, .. } = shard;
     let mut next = counting.next(from);
     for _ in 0..SEGMENT {
-        let at = next?;
+        let Some(at) = next.filter(|_| found.len() < MOST_AT_ONCE) else { break };
         if let Some(holder) = holders.get_mut(at).filter(|holder| holder.space == space) {
             let id = holder.id.clone();
             holder.each_account_mut(|account| {

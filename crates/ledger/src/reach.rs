@@ -120,7 +120,15 @@ impl Ledger {
                 shard.holder_of(who)
             }
         };
-        Ok(Place { holder, account: shard.add_account(holder, Account::new(resolved, now)) })
+        Ok(Place { holder, account: shard.add_account(holder, self.account(resolved, now)) })
+    }
+
+    /// A new account, here or of buckets in a table.
+    pub(crate) fn account(&self, resolved: Arc<Resolved>, now: Nanos) -> Account {
+        match self.remote {
+            None => Account::new(resolved, now),
+            Some(_) => Account::new_remote(resolved, now),
+        }
     }
 
     /// Brings an account up to date with what is set.
@@ -166,7 +174,12 @@ impl Ledger {
         let call = self.words.intern(&term.to_string())?;
         let terms = number(&self.words, std::slice::from_ref(term))?;
         let resolved = space.resolve_call(&holder.account(stored.account).resolved, call, terms);
-        let account = shard.add_account(stored.holder, Account::new(resolved, now));
+        let mut account = self.account(resolved, now);
+        // What came with the call need not be loaded.
+        if let Some(remote) = account.remote() {
+            remote.set_loaded(true);
+        }
+        let account = shard.add_account(stored.holder, account);
         Ok(Place { account, ..stored })
     }
 

@@ -51,6 +51,16 @@ pub enum Refused {
         /// On what.
         resource: String,
     },
+    /// What the table says of it is beyond this version.
+    #[error("entity `{entity}` on resource `{resource}` has what Tidegate does not enforce: {what}")]
+    Unsupported {
+        /// Whose.
+        entity: String,
+        /// For what.
+        resource: String,
+        /// What it is.
+        what: String,
+    },
     /// There is no such entity.
     #[error("there is no entity `{0}`")]
     EntityNotFound(String),

@@ -40,6 +40,10 @@ pub(crate) struct Shard {
     pub(crate) changed: Bits,
     /// Holders with accounts that have counted in a minute.
     pub(crate) counting: Bits,
+    /// Holders with accounts that hold something of a table, or owe it.
+    pub(crate) held: Bits,
+    /// Holders with accounts that were loaded from a table.
+    pub(crate) loaded: Bits,
     /// Holders with buckets that somebody waits at.
     pub(crate) watched: BTreeSet<u32>,
     /// Minutes that have passed, to be kept.
@@ -113,6 +117,8 @@ impl Shard {
         }
         self.changed.unset(at);
         self.counting.unset(at);
+        self.held.unset(at);
+        self.loaded.unset(at);
         self.watched.remove(&at);
         self.holders.remove(at);
         true

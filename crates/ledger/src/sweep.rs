@@ -1,5 +1,6 @@
 //! Forgetting: what is full, has nothing in flight and is not counted in equals what was never there.
 
+use parking_lot::MutexGuard;
 use tidegate_core::Nanos;
 
 use crate::apply::drop_accounts;
@@ -10,7 +11,7 @@ use crate::shard::{SHARDS, Shard};
 use crate::space::SpaceId;
 
 /// Holders looked at under one lock.
-const SEGMENT: u32 = 64;
+const SEGMENT: u32 = 32;
 
 /// Where the sweep goes on.
 #[derive(Default)]
@@ -36,6 +37,7 @@ impl Ledger {
                 (cursor.shard, cursor.at) = ((cursor.shard + 1) % SHARDS, 0);
                 ended += 1;
             }
+            MutexGuard::unlock_fair(shard);
         }
     }
 

@@ -21,12 +21,43 @@ use crate::walk::{Gate, Walk};
 
 impl Ledger {
     /// When all of it could pass, and what is ready last.
-    pub(crate) fn ask(&self, locks: &mut Locks<'_>, walk: &Walk, in_line: bool, now: Nanos) -> Option<Gate> {
+    pub(crate) fn ask(
+        &self,
+        locks: &mut Locks<'_>,
+        walk: &mut Walk,
+        in_line: bool,
+        now: Nanos,
+    ) -> Option<Gate> {
         let mut worst = walk.gate;
+        let mut open: Vec<Ask> = Vec::new();
         for ask in &walk.asks {
-            let (ready, limit) = ask.ready(locks, in_line, now);
+            let (ready, limit, only_table) = ask.ready(locks, in_line, now);
+            if only_table {
+                open.push(*ask);
+            } else if ready != Ready::Now && worst.is_none_or(|worst| worst.ready < ready) {
+                worst = Some(Gate::shut(ready, (ask.guard, ask.place), limit));
+            }
+        }
+        if worst.is_some() || open.is_empty() && walk.opens.is_empty() {
+            return worst;
+        }
+        self.want_open(locks, &open, walk, now);
+        walk.opens.first().map(|(gate, _)| *gate)
+    }
+
+    /// The same for whoever only looks.
+    pub(crate) fn look_at(&self, locks: &mut Locks<'_>, walk: &Walk, now: Nanos) -> Option<Gate> {
+        let mut worst = walk.gate.or(walk.opens.first().map(|(gate, _)| *gate));
+        for ask in walk.asks.iter().filter(|ask| !ask.bypassed && ask.amount() > 0) {
+            let account = locks.shard(ask.guard).holder(ask.place.holder).account(ask.place.account);
+            let term = &account.resolved.terms[ask.slot];
+            let (limit, soft, closed_until) = (term.word, term.soft, account.closed_until());
+            let mut ready = if soft { Ready::Now } else { account.look(ask.slot, ask.amount(), now) };
+            if closed_until > now {
+                ready = ready.max(Ready::At(closed_until));
+            }
             if ready != Ready::Now && worst.is_none_or(|worst| worst.ready < ready) {
-                worst = Some(Gate { ready, guard: ask.guard, place: ask.place, limit });
+                worst = Some(Gate::shut(ready, (ask.guard, ask.place), limit));
             }
         }
         worst
@@ -69,18 +100,19 @@ impl Ledger {
             let account = nth(accounts, ask.place.account);
             minutes::open(account, (*space, id), minute, closed);
             counting.set(ask.place.holder);
-            let bound = account.resolved.terms[ask.slot].bound;
-            let slot = &mut account.slots[ask.slot];
             if !ask.bypassed {
-                slot.take(&bound, amount, now);
+                account.take(ask.slot, amount, now);
             }
-            slot.count(i128::from(amount), 1);
-            if !account.is_changed() {
+            account.slots[ask.slot].count(i128::from(amount), 1);
+            if self.remote.is_none() && !account.is_changed() {
                 account.set_changed(true);
                 changed.set(ask.place.holder);
             }
             if leased && !ask.is_key {
                 items.push(Item::new(id, account, ask));
+            }
+            if self.remote.is_some() {
+                self.draw_ahead(locks.shard(ask.guard), ask, now);
             }
         }
         self.note_change();
@@ -106,27 +138,28 @@ impl Ledger {
 
 impl Ask {
     /// When it could pass, and the limit that says so.
-    fn ready(&self, locks: &mut Locks<'_>, in_line: bool, now: Nanos) -> (Ready, crate::words::Word) {
+    fn ready(&self, locks: &mut Locks<'_>, in_line: bool, now: Nanos) -> (Ready, crate::words::Word, bool) {
         let holder = locks.shard(self.guard).holder(self.place.holder);
         let account = holder.account(self.place.account);
         let resolved = &account.resolved;
         let term = &resolved.terms[self.slot];
         let (word, amount) = (term.word, self.amount());
         if self.bypassed || amount == 0 {
-            return (Ready::Now, word);
+            return (Ready::Now, word, false);
         }
-        let mut ready = match term.soft {
-            true => Ready::Now,
-            false => account.slots[self.slot].ready(&term.bound, amount, now),
+        let (mut ready, mut only_table) = match term.soft {
+            true => (Ready::Now, false),
+            false => account.ready(self.slot, amount, now),
         };
         let closed_until = account.closed_until();
         if closed_until > now {
-            ready = ready.max(Ready::At(closed_until));
+            let known = if only_table { Ready::Now } else { ready };
+            (ready, only_table) = (known.max(Ready::At(closed_until)), false);
         }
         if in_line && account.watched().contains(&word) {
-            ready = ready.max(Ready::Pending);
+            (ready, only_table) = (ready.max(Ready::Pending), false);
         }
-        (ready, word)
+        (ready, word, only_table)
     }
 
     fn status(&self, locks: &mut Locks<'_>, taken: bool, now: Nanos) -> Status {
@@ -147,11 +180,10 @@ pub(crate) fn status_of(
     let entity: Arc<[u8]> = Arc::from(&*holder.id);
     let account = holder.account(place.account);
     let closed_until = account.closed_until();
+    let (available, until_full_ns) = account.available(slot, now);
+    let mut ready = if passed { Ready::Now } else { account.look(slot, requested, now) };
     let resolved = &account.resolved;
     let term = &resolved.terms[slot];
-    let state = &mut account.slots[slot];
-    let available = state.available(&term.bound, now);
-    let mut ready = if passed { Ready::Now } else { state.ready(&term.bound, requested, now) };
     if !passed && closed_until > now && requested > 0 {
         ready = ready.max(Ready::At(closed_until));
     }
@@ -177,6 +209,6 @@ pub(crate) fn status_of(
         ready,
         period_ns,
         refill,
-        until_full_ns: state.until_full_ns(&term.bound, now),
+        until_full_ns,
     }
 }

@@ -15,6 +15,7 @@ use crate::locks::{Again, Locks};
 use crate::names::BucketName;
 use crate::reach::{Made, Name, Place};
 use crate::refused::{Refused, shown};
+use crate::remote::AccountKey;
 use crate::resolved::SystemSettings;
 use crate::settings::Mode;
 use crate::space::Space;
@@ -62,6 +63,22 @@ pub(crate) struct Gate {
     pub(crate) guard: usize,
     pub(crate) place: Place,
     pub(crate) limit: Word,
+    /// Only the table can tell.
+    pub(crate) open: bool,
+    /// And it cannot be asked.
+    pub(crate) down: bool,
+}
+
+impl Gate {
+    /// Something that stands in the way until then.
+    pub(crate) fn shut(ready: Ready, (guard, place): (usize, Place), limit: Word) -> Gate {
+        Gate { ready, guard, place, limit, open: false, down: false }
+    }
+
+    /// Something that only the table can tell.
+    pub(crate) fn open((guard, place): (usize, Place), limit: Word, down: bool) -> Gate {
+        Gate { ready: Ready::Pending, guard, place, limit, open: true, down }
+    }
 }
 
 /// All that a call asks.
@@ -69,6 +86,8 @@ pub(crate) struct Gate {
 pub(crate) struct Walk {
     pub(crate) asks: SmallVec<[Ask; 8]>,
     pub(crate) gate: Option<Gate>,
+    /// What only the table can tell, and the accounts that it is asked about.
+    pub(crate) opens: Vec<(Gate, AccountKey)>,
     pub(crate) system: SystemSettings,
     pub(crate) bypassed: bool,
 }
@@ -103,7 +122,13 @@ pub(crate) struct Stand {
 impl Walk {
     pub(crate) fn clear(&mut self) {
         self.asks.clear();
+        self.opens.clear();
         (self.gate, self.bypassed) = (None, false);
+    }
+
+    /// Only the table can tell whether somebody passes here.
+    pub(crate) fn open(&mut self, gate: Gate, key: AccountKey) {
+        self.opens.push((gate, key));
     }
 
     /// Nobody passes here before then.
@@ -119,10 +144,14 @@ impl Ledger {
     pub(crate) fn walk(&self, locks: &mut Locks<'_>, way: &Way<'_>, walk: &mut Walk) -> Result<(), Stop> {
         let who = self.who(way.space.id, way.step.entity);
         let guard = locks.hold(who.shard())?;
-        let limited = way.manner != Manner::Queue && way.step.terms.is_none();
+        let limited = way.manner != Manner::Queue && way.step.terms.is_none() && self.remote.is_none();
         let made = if limited { Made::IfLimited } else { Made::Always };
         let place = self.reach(locks.shard(guard), way.space, &who, way.step.resource, made, way.now)?;
         let mut stand = Stand { guard, place, bypassed: false };
+        if self.pass_unloaded(locks, way, &stand, (guard, place), walk)? {
+            walk.system = locks.shard(guard).holder(place.holder).account(place.account).resolved.system;
+            return Ok(());
+        }
         self.pass_mode(locks, way, &mut stand, (guard, place), walk)?;
         walk.system = locks.shard(guard).holder(place.holder).account(place.account).resolved.system;
         match way.step.terms {
@@ -147,6 +176,9 @@ impl Ledger {
             stand.guard = locks.hold(who.shard())?;
             let shard = locks.shard(stand.guard);
             stand.place = self.reach(shard, way.space, &who, way.step.resource, Made::Always, way.now)?;
+            if self.pass_unloaded(locks, way, &stand, first, walk)? {
+                return Ok(());
+            }
             self.pass_mode(locks, way, &mut stand, first, walk)?;
             self.ask_parent(locks, way, &stand, walk)?;
         }
@@ -178,7 +210,7 @@ impl Ledger {
                         Some(Name::Word(word)) => word,
                         _ => self.rate_word,
                     };
-                    walk.stop_at(Gate { ready: Ready::Pending, guard: first.0, place: first.1, limit });
+                    walk.stop_at(Gate::shut(Ready::Pending, first, limit));
                 }
             },
         }

@@ -16,7 +16,7 @@ pub struct Word(pub(crate) u32);
 
 impl Word {
     /// The empty name.
-    pub(crate) const NONE: Word = Word(0);
+    pub const NONE: Word = Word(0);
 }
 
 /// All words.

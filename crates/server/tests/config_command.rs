@@ -22,7 +22,7 @@ fn a_good_configuration_is_summed_up() {
         &[("TIDEGATE_LOG_FORMAT", "json")],
         expect![[r#"
             exit 0
-            ok: 2 set, 59 at the default
+            ok: 2 set, 71 at the default
               log_format = "json"  (TIDEGATE_LOG_FORMAT)
               http.address = "0.0.0.0:80"  (--http)
         "#]],

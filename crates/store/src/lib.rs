@@ -19,6 +19,7 @@ mod database;
 pub mod dir;
 pub mod disk;
 mod error;
+mod generations;
 pub mod history;
 pub mod journal;
 pub mod keys;

@@ -37,6 +37,13 @@ const JSON_TEXTS: [&str; 6] = [
     ".tidegate.v1.ManifestChange.before",
     ".tidegate.v1.ManifestChange.after",
 ];
+/// Messages of the ledger that gRPC alone has: several requests in one.
+const NO_DOCUMENTS: [&str; 4] = [
+    ".tidegate.v1.AcquireBatchResponse",
+    ".tidegate.v1.AcquireResult",
+    ".tidegate.v1.SettleBatchResponse",
+    ".tidegate.v1.LeaseResult",
+];
 const JSON_TEXT: &str = "#[serde(with = \"super::json_text\")]";
 
 /// Every package of `proto/`, and the descriptor set of all of them.
@@ -112,7 +119,7 @@ fn documents(descriptors: &FileDescriptorSet) -> Vec<String> {
     let named = ledger.flat_map(|file| {
         file.message_type.iter().map(|message| format!(".{}.{}", file.package(), message.name()))
     });
-    named.filter(|name| name != ".tidegate.v1.Term").collect()
+    named.filter(|name| name != ".tidegate.v1.Term" && !NO_DOCUMENTS.contains(&name.as_str())).collect()
 }
 
 /// As `cargo fmt --check` will want it.

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use super::examples;
 use super::tally::Tally;
 use crate::workspace::Workspace;
-use crate::{codegen, process, tidy, wire};
+use crate::{codegen, emulator, process, tidy, wire};
 
 /// One part of `cargo xtask test`.
 struct Step {
@@ -19,6 +19,7 @@ const STEPS: &[Step] = &[
     Step { headline: "format", run: |workspace| cargo(workspace, &["fmt", "--all", "--check"]) },
     Step { headline: "clippy", run: clippy },
     Step { headline: "tidy", run: |workspace| uncounted(tidy::run(workspace)) },
+    Step { headline: "the DynamoDB emulator", run: |workspace| uncounted(emulator::install(workspace)) },
     Step { headline: "unit, integration and doc tests", run: cargo_test },
     Step { headline: "release build", run: |workspace| uncounted(wire::build_server(workspace)) },
     Step { headline: "examples", run: |workspace| uncounted(examples::run(workspace)) },
@@ -26,7 +27,12 @@ const STEPS: &[Step] = &[
         headline: "generated files are fresh",
         run: |workspace| uncounted(codegen::run(workspace, codegen::Mode::Check)),
     },
-    Step { headline: "real clients over the wire", run: |workspace| wire::run(workspace, &[]) },
+    Step {
+        headline: "real clients over the wire",
+        run: |workspace| wire::run(workspace, wire::Store::Embedded, &[]),
+    },
+    Step { headline: "entities and limits over the wire, on DynamoDB", run: wire::run_ledger_on_dynamodb },
+    Step { headline: "limits on DynamoDB", run: |workspace| wire::run_dynamodb(workspace, &[]) },
     Step { headline: "the Python package", run: |workspace| wire::run_package(workspace, &[]) },
 ];
 

@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 pub fn run(workspace: &Workspace, pytest_args: &[String]) -> Result<Tally> {
     let folder = workspace.path("python");
     let module = |args: &[&str]| {
-        let mut command = python::prepare(workspace)?;
+        let mut command = python::prepare(workspace, "wire")?;
         command.arg("-m").args(args).current_dir(&folder).env("PYTHONDONTWRITEBYTECODE", "1");
         anyhow::Ok(command)
     };

@@ -3,6 +3,7 @@
 //! Each workload module runs one round: every system once under each of its loads. [`run`] repeats the rounds.
 
 mod accounts;
+mod decisions;
 mod dialect;
 mod grpc;
 pub mod load;

@@ -1,6 +1,7 @@
 //! Whether a decision waits while the system's default changes under all active buckets.
 //!
-//! The same acquires at a fixed pace, with and without the changes: what both have in common is the machine's.
+//! The same acquires at a fixed pace, with and without the changes, and to a thread that decides nothing: what all have in
+//! common is the machine's. The server is asked, too, what it took for a decision.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 
-use super::load::Steady;
+use super::decisions::Decisions;
+use super::load::{BARE_THREAD, Seen, Steady, listen_bare};
 use super::plan::Plan;
 use super::round::Round;
 use super::stage::Stage;
@@ -17,11 +19,14 @@ use super::tidegate::{self, Commands, Told};
 use crate::load::keys::RandomKeys;
 use crate::queue::broker::link::Link;
 use crate::row::{Figures, Series};
+use crate::run_delay::RunDelay;
 
 const RATE_PER_S: u32 = 2_000;
 const CHANGES: u32 = 20;
 /// The threads that decide. What the others wait for a core is not taken off: they may hold a lock.
 const SERVING: &str = "loop";
+/// The system that decides nothing, as the table names it.
+pub const BARE: &str = "bare socket";
 
 /// What goes on beside the acquires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +46,10 @@ pub fn workload(plan: &Plan, beside: Beside) -> String {
     }
 }
 
-/// Both once.
+/// Each once.
 pub fn run(round: &mut Round<'_>) {
+    let series = Series::new(BARE, workload(round.plan, Beside::Nothing));
+    round.measure(series, |plan, _| watch_bare(plan));
     for beside in round.in_turn([Beside::Nothing, Beside::Changes]) {
         let series = Series::new(System::Tidegate.name(), workload(round.plan, beside));
         round.measure(series, |plan, stage| watch(plan, stage, beside));
@@ -52,7 +59,7 @@ pub fn run(round: &mut Round<'_>) {
 fn watch(plan: &Plan, stage: &Stage, beside: Beside) -> Result<Figures> {
     let server = stage.tidegate()?;
     let address = server.doors.resp;
-    let cpu = server.process.cpu().read()?;
+    let (cpu, decisions) = (server.process.cpu().read()?, Decisions::read(server.doors.http)?);
     let over = AtomicBool::new(false);
     let (seen, changed) = std::thread::scope(|scope| {
         let changes = (beside == Beside::Changes)
@@ -70,12 +77,29 @@ fn watch(plan: &Plan, stage: &Stage, beside: Beside) -> Result<Figures> {
     let (seen, changed) = (seen?, changed.context("LIMITS SET")?);
     anyhow::ensure!(changed == CHANGES, "only {changed} of {CHANGES} changes were made in time");
     let cpu = server.process.cpu().read()? - cpu;
+    let longest = Decisions::read(server.doors.http)?.longest_since(&decisions);
     Ok(Figures {
+        longest_decision_us: longest.map(|seconds| seconds * 1e6),
+        rss_bytes: Some(server.process.rss_bytes()? as f64),
+        ..figures(&seen, cpu)
+    })
+}
+
+fn watch_bare(plan: &Plan) -> Result<Figures> {
+    let address = listen_bare()?;
+    let run_delay = RunDelay::of_threads_and_this_thread(std::process::id(), BARE_THREAD)?;
+    let load = Steady { address, run_delay, rate_per_s: RATE_PER_S, lasting: plan.steady_lasting };
+    let seen = load.run(&Commands::new(Told::Quiet), &mut RandomKeys::below(plan.entities))?;
+    // The client's own time is not told from the thread's.
+    Ok(Figures { cpu_us_per_op: None, ..figures(&seen, Duration::ZERO) })
+}
+
+fn figures(seen: &Seen, cpu: Duration) -> Figures {
+    Figures {
         p999_us: Some(seen.outcome.latency.quantile_us(0.999)),
         longest_own_us: Some(seen.longest_own.as_secs_f64() * 1e6),
-        rss_bytes: Some(server.process.rss_bytes()? as f64),
         ..seen.outcome.figures(cpu)
-    })
+    }
 }
 
 /// Changes the default every so often until it is over, and says how often that was.

@@ -8,7 +8,7 @@ use super::{grpc, memory, resp, stall};
 pub enum Workload {
     /// Acquire and settle over the Redis protocol, pipelined by 1 and 16
     Resp,
-    /// Acquire and settle by unary gRPC calls
+    /// Acquire and settle by gRPC, in calls of 1 and 16; its target is held against `resp`
     Grpc,
     /// Memory per entity with two active buckets
     Memory,

@@ -16,7 +16,7 @@ pub mod redis_benchmark;
 pub mod resp;
 pub mod template;
 #[cfg(test)]
-mod toy;
+pub(crate) mod toy;
 pub mod wire;
 
 pub use outcome::Outcome;

@@ -98,6 +98,28 @@ impl Process {
         self.dir.take().context("a process without a folder")
     }
 
+    /// Asks it to end, and waits until it has.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "waiting for a child within a time takes a look now and then"
+    )]
+    pub fn stop(mut self, within: Duration) -> Result<()> {
+        let pid = libc::pid_t::try_from(self.child.id()).context("not a process id")?;
+        // SAFETY: takes no pointers; the child was not waited for, so nobody else has its id.
+        if unsafe { libc::kill(pid, libc::SIGTERM) } != 0 {
+            return Err(std::io::Error::last_os_error()).with_context(|| format!("cannot end {}", self.name));
+        }
+        let start = Instant::now();
+        loop {
+            match self.child.try_wait().context("cannot look at a child process")? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(self.failure(&format!("ended with {status}"))),
+                None if start.elapsed() > within => return Err(self.failure("does not end")),
+                None => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    }
+
     fn end(&mut self) -> std::io::Result<()> {
         self.child.kill()?;
         self.child.wait().map(drop)

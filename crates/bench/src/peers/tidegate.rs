@@ -36,7 +36,17 @@ impl Tidegate {
 
     /// The same in the folder of one that has ended, with the data that it left.
     pub fn start_in(dir: TempDir, binary: &Path, options: &[&str]) -> Result<Tidegate> {
+        Tidegate::launch(dir, Command::new(binary), options)
+    }
+
+    /// Starts that binary in a folder of its own with these variables.
+    pub fn start_with_env(binary: &Path, environment: &[(&str, &str)]) -> Result<Tidegate> {
         let mut server = Command::new(binary);
+        server.envs(environment.iter().copied());
+        Tidegate::launch(folder()?, server, &[])
+    }
+
+    fn launch(dir: TempDir, mut server: Command, options: &[&str]) -> Result<Tidegate> {
         server.arg("serve");
         for door in ["--http", "--resp", "--msgpack"] {
             server.args([door, "127.0.0.1:0"]);

@@ -4,18 +4,29 @@
 //! held, and what was really consumed it tells with its next write. A refund is not spent here: it belongs to the
 //! source, which alone knows whether it has room for it.
 
+mod demand;
+#[cfg(test)]
+mod tests;
+
 use crate::bucket::Ready;
 use crate::limit::Limit;
 use crate::{NANOS_PER_S, Nanos};
 
+use self::demand::Demand;
 use super::slice::Slices;
-use super::source::Wish;
+use super::source::{DUST, Wish};
 use super::term::Bound;
 
 /// Thousandths of a token.
 const MILLI: u64 = 1000;
 /// How long after it has come in what somebody waits for does not decay.
-const GRACE_NS: u64 = NANOS_PER_S / 100;
+const GRACE_NS: u64 = NANOS_PER_S / 4;
+/// How long a denial is remembered at most: others may give back, or be given more.
+const DENIED_NS: u64 = 2 * NANOS_PER_S;
+/// What is spent within this time is little to have left.
+const LOW_NS: u64 = NANOS_PER_S / 10;
+/// So often in a row is no chance.
+const OFTEN: u8 = 4;
 /// Fewer than this are not drawn ahead of need.
 const FEW: u64 = 2;
 
@@ -35,10 +46,10 @@ pub struct Pace {
 impl Default for Pace {
     fn default() -> Pace {
         Pace {
-            ahead_ns: NANOS_PER_S,
+            ahead_ns: 2 * NANOS_PER_S,
             between_ns: NANOS_PER_S,
             idle_ns: 2 * NANOS_PER_S,
-            hold_ns: 3 * NANOS_PER_S,
+            hold_ns: 4 * NANOS_PER_S,
         }
     }
 }
@@ -52,14 +63,17 @@ pub struct Purse {
     give_back: u64,
     debt: u64,
     consumed: i64,
-    /// The largest amount that somebody was short of since the last draw, and the sum of all.
+    /// The most that somebody was short of since the last draw, and the sum of all.
     need: u64,
     asked: u64,
-    /// So much is not there before then.
+    /// So much more is not there before then, as was found when.
     denied: u64,
     denied_until: Nanos,
+    denied_at: Nanos,
     /// Nobody draws before then.
     paced_until: Nanos,
+    /// How often in a row the source was found drained.
+    drained: u8,
     /// What the source held after the last write, and when that was; 0: never.
     left: i64,
     written_at: Nanos,
@@ -76,7 +90,9 @@ pub struct Drawn {
     pub back: u64,
     /// From when the tokens decay.
     pub decays_from: Nanos,
-    /// What the source holds now, in whole tokens or slots; below 0 is debt.
+    /// What of the need was told as consumed in the same write.
+    pub told: u64,
+    /// What the source holds now, in thousandths of tokens or in slots; below 0 is debt.
     pub left: i64,
     /// All slots that this node holds, by the table; tokens have none.
     pub slots: u32,
@@ -94,35 +110,41 @@ pub struct Told {
 }
 
 impl Purse {
-    /// When `n` could be taken. `Pending` if only a draw can tell: then it is noted as needed.
-    pub fn ready(&mut self, bound: &Bound, in_flight: u32, n: u64, now: Nanos) -> Ready {
+    /// When `n` could be taken. Nothing if only a draw can tell: then it is noted as needed.
+    pub fn ready(&mut self, bound: &Bound, in_flight: u32, n: u64, now: Nanos) -> Option<Ready> {
         if n == 0 {
-            return Ready::Now;
+            return Some(Ready::Now);
         }
         if n > bound.capacity() {
-            return Ready::Never;
+            return Some(Ready::Never);
         }
-        let held = match bound {
-            Bound::Rate(limit) => self.slices.held(limit, now) / MILLI,
-            Bound::Concurrency(_) => u64::from(self.slots.saturating_sub(in_flight)),
+        let (wanted, held) = match bound {
+            Bound::Rate(limit) => (n.saturating_mul(MILLI), self.slices.held(limit, now)),
+            Bound::Concurrency(_) => (n, u64::from(self.slots.saturating_sub(in_flight))),
         };
-        if n <= held {
-            return Ready::Now;
+        let missing = wanted.saturating_sub(held);
+        if missing == 0 {
+            return Some(Ready::Now);
         }
         self.used_at = now;
-        if n >= self.denied && now < self.denied_until {
-            return Ready::At(self.denied_until);
+        let denied = missing >= self.denied
+            && now < self.denied_until
+            && now < self.denied_at.saturating_add(DENIED_NS);
+        if denied || now < self.paced_until {
+            let until = if denied { self.denied_until } else { self.paced_until };
+            return Some(match bound {
+                // Slots come back when somebody gives them back.
+                Bound::Concurrency(_) => Ready::Pending,
+                // What it last saw of the source tells whether that is soon enough.
+                Bound::Rate(_) => match self.look(bound, in_flight, n, now) {
+                    Ready::At(at) => Ready::At(at.max(until)),
+                    _ => Ready::At(until),
+                },
+            });
         }
-        if now < self.paced_until {
-            // What it last saw of the source tells whether that is soon enough.
-            return match self.look(bound, in_flight, n, now) {
-                Ready::At(at) => Ready::At(at.max(self.paced_until)),
-                _ => Ready::At(self.paced_until),
-            };
-        }
-        self.need = self.need.max(n);
-        self.asked = self.asked.saturating_add(n);
-        Ready::Pending
+        self.need = self.need.max(missing);
+        self.asked = self.asked.saturating_add(missing);
+        None
     }
 
     /// When `n` could be taken, as far as this node knows; for whoever only looks.
@@ -151,7 +173,7 @@ impl Purse {
             let paid = missing.min(self.give_back);
             self.give_back -= paid;
             self.debt = self.debt.saturating_add(missing - paid);
-            self.consumed = self.consumed.saturating_add_unsigned(n);
+            self.consumed = self.consumed.saturating_add_unsigned(n.saturating_mul(MILLI));
         }
     }
 
@@ -161,7 +183,9 @@ impl Purse {
         let paid = milli.min(self.debt);
         self.debt -= paid;
         self.give_back = self.give_back.saturating_add(milli - paid);
-        self.consumed = self.consumed.saturating_sub_unsigned(n);
+        self.consumed = self.consumed.saturating_sub_unsigned(milli);
+        // It may be just what somebody was denied.
+        (self.denied_until, self.paced_until) = (0, 0);
     }
 
     /// Whether it is time to draw ahead of need.
@@ -171,8 +195,19 @@ impl Purse {
         if ahead < FEW || now < self.paced_until || now < self.denied_until {
             return false;
         }
-        // A tenth of what a draw is to last for is about ten times what a draw takes.
-        self.slices.held(limit, now) / MILLI < (ahead / 10).max(1)
+        // About ten times what a draw takes.
+        self.slices.held(limit, now) / MILLI < self.demand.within(LOW_NS, now).max(1)
+    }
+
+    /// Slots that somebody waits for are asked for again, now and then: nobody tells when others give some back. True if
+    /// that is now.
+    pub fn ask_again(&mut self, bound: &Bound, now: Nanos) -> bool {
+        let due = bound.is_cap() && self.denied > 0 && now >= self.denied_until;
+        if due {
+            self.need = self.need.max(self.denied);
+            self.asked = self.asked.max(self.denied);
+        }
+        due
     }
 
     /// What the next write is to do. What goes back and what is owed is taken out, and has to come back if the write fails.
@@ -192,8 +227,7 @@ impl Purse {
                 wish.give_back = wish.give_back.saturating_add(self.slices.take_all(limit, now));
             }
             Bound::Rate(limit) => {
-                wish.want = asked.max(wish.need).min(limit.burst()).saturating_mul(MILLI);
-                wish.need = wish.need.saturating_mul(MILLI);
+                wish.want = asked.max(wish.need).min(limit.burst().saturating_mul(MILLI));
                 let ahead = self.demand.within(pace.ahead_ns, now);
                 if ahead >= FEW {
                     wish.ahead = ahead.min(limit.burst()).saturating_mul(MILLI);
@@ -212,7 +246,9 @@ impl Purse {
                 wish.debt = u64::from(in_flight.saturating_sub(self.slots));
             }
         }
-        Told { wish, consumed: std::mem::take(&mut self.consumed) }
+        let consumed = self.consumed / MILLI as i64;
+        self.consumed -= consumed * MILLI as i64;
+        Told { wish, consumed }
     }
 
     /// A write has happened.
@@ -223,6 +259,7 @@ impl Purse {
         match bound {
             Bound::Rate(limit) => {
                 self.slices.hasten(drawn.back, limit);
+                self.consumed = self.consumed.saturating_sub_unsigned(drawn.told);
                 let until = now.saturating_add(pace.hold_ns);
                 // What somebody waits for is as good as spent since it was granted: it is there for them still, for as
                 // long as they take to ask again.
@@ -242,15 +279,19 @@ impl Purse {
         let next = now.saturating_add(between);
         match drawn.ready {
             Some(at) => {
-                self.denied = if bound.is_cap() { wish.need } else { wish.need.div_ceil(MILLI) };
-                (self.denied_until, self.paced_until) = (at.max(next), next);
+                (self.denied, self.denied_until, self.denied_at) = (wish.need, at.max(next), now);
+                self.paced_until = next;
             }
             None => {
                 let wanted = wish.want.saturating_add(wish.ahead);
-                let drained = drawn.left <= i64::try_from(wanted / MILLI / 10).unwrap_or(i64::MAX);
+                // It could not pay the same again.
+                let drained = drawn.left < i64::try_from(wish.want.max(MILLI)).unwrap_or(i64::MAX);
                 let short = drawn.got < wanted && drained;
                 (self.denied, self.denied_until) = (0, 0);
-                self.paced_until = if short { next } else { 0 };
+                // Once may be chance. Who finds it drained again and again shares a limit that is used up.
+                self.drained = if short { self.drained.saturating_add(1) } else { 0 };
+                let part = between >> OFTEN.saturating_sub(self.drained);
+                self.paced_until = if short { now.saturating_add(part) } else { 0 };
             }
         }
     }
@@ -265,7 +306,7 @@ impl Purse {
     pub fn failed(&mut self, bound: &Bound, told: &Told, unsure: bool, until: Nanos) {
         (self.need, self.asked) = (0, 0);
         self.debt = self.debt.saturating_add(told.wish.debt);
-        self.consumed = self.consumed.saturating_add(told.consumed);
+        self.consumed = self.consumed.saturating_add(told.consumed.saturating_mul(MILLI as i64));
         if !unsure {
             match bound {
                 Bound::Rate(_) => self.give_back = self.give_back.saturating_add(told.wish.give_back),
@@ -322,11 +363,11 @@ impl Purse {
     pub fn available(&self, bound: &Bound, in_flight: u32, now: Nanos) -> i64 {
         match bound {
             Bound::Rate(limit) => {
-                let held = i64::try_from(self.slices.held(limit, now).saturating_add(self.give_back));
-                let here =
-                    held.unwrap_or(i64::MAX).saturating_sub_unsigned(self.debt).div_euclid(MILLI as i64);
-                let all = here.saturating_add(self.source(limit, now));
-                all.min(i64::try_from(limit.burst()).unwrap_or(i64::MAX))
+                let held = i128::from(self.slices.held(limit, now)) + i128::from(self.give_back);
+                let all = held - i128::from(self.debt) + i128::from(self.source(limit, now));
+                // What rounding has cost on the way is nobody's loss.
+                let whole = (all + i128::from(DUST)).div_euclid(i128::from(MILLI));
+                whole.clamp(i64::MIN.into(), i128::from(limit.burst()).min(i64::MAX.into())) as i64
             }
             Bound::Concurrency(cap) => {
                 let cap = i64::try_from(*cap).unwrap_or(i64::MAX);
@@ -370,13 +411,14 @@ impl Purse {
         (self.need, self.asked, self.written_at) = (0, 0, 0);
     }
 
+    /// What the source holds, in thousandths of tokens, as far as this node knows.
     fn source(&self, limit: &Limit, now: Nanos) -> i64 {
-        let burst = i64::try_from(limit.burst()).unwrap_or(i64::MAX);
+        let burst = i64::try_from(limit.burst().saturating_mul(MILLI)).unwrap_or(i64::MAX);
         if self.written_at == 0 {
             return burst;
         }
-        let gain =
-            u128::from(now.saturating_sub(self.written_at)) * u128::from(limit.count()) / limit.period_ns();
+        let elapsed = u128::from(now.saturating_sub(self.written_at));
+        let gain = elapsed.saturating_mul(u128::from(limit.count()) * u128::from(MILLI)) / limit.period_ns();
         self.left.saturating_add(i64::try_from(gain).unwrap_or(i64::MAX)).min(burst)
     }
 }
@@ -387,192 +429,8 @@ fn between_ns(bound: &Bound, pace: &Pace) -> u64 {
         Bound::Rate(limit) => {
             let fills =
                 u128::from(limit.burst()).saturating_mul(limit.period_ns()) / u128::from(limit.count());
-            pace.between_ns.min(u64::try_from(fills / 4).unwrap_or(u64::MAX))
+            pace.between_ns.min(u64::try_from(fills / 3).unwrap_or(u64::MAX))
         }
         Bound::Concurrency(_) => pace.between_ns,
-    }
-}
-
-/// How much is taken over time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Demand {
-    since: Nanos,
-    count: u64,
-    per_s: u64,
-}
-
-/// The least time over which demand is counted.
-const COUNTED_NS: u64 = NANOS_PER_S / 4;
-
-impl Demand {
-    fn note(&mut self, n: u64, now: Nanos) {
-        if now.saturating_sub(self.since) >= COUNTED_NS {
-            self.per_s = self.rate(now);
-            (self.since, self.count) = (now, 0);
-        }
-        self.count = self.count.saturating_add(n);
-    }
-
-    /// What was taken in a second, lately: the mean of what was, and of what is being counted.
-    fn rate(&self, now: Nanos) -> u64 {
-        let elapsed = now.saturating_sub(self.since);
-        if elapsed < COUNTED_NS {
-            let counted = u128::from(self.count) * u128::from(NANOS_PER_S / COUNTED_NS);
-            return self.per_s.max(u64::try_from(counted).unwrap_or(u64::MAX));
-        }
-        let counted = u128::from(self.count) * u128::from(NANOS_PER_S) / u128::from(elapsed);
-        let counted = u64::try_from(counted).unwrap_or(u64::MAX);
-        // The longer it is ago, the less the old rate says.
-        let old = if elapsed >= 4 * COUNTED_NS { counted } else { self.per_s };
-        old / 2 + counted / 2 + (old & counted & 1)
-    }
-
-    /// What is to be expected within this time.
-    fn within(&self, ns: u64, now: Nanos) -> u64 {
-        let expected = u128::from(self.rate(now)) * u128::from(ns) / u128::from(NANOS_PER_S);
-        u64::try_from(expected).unwrap_or(u64::MAX)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const START: Nanos = 1_700_000_000 * NANOS_PER_S;
-    const MS: u64 = NANOS_PER_S / 1000;
-    const PACE: Pace = Pace {
-        ahead_ns: NANOS_PER_S,
-        between_ns: 250 * MS,
-        idle_ns: 2 * NANOS_PER_S,
-        hold_ns: 3 * NANOS_PER_S,
-    };
-
-    fn rate(per_s: u64) -> Bound {
-        Bound::Rate(Limit::per_second(per_s).unwrap())
-    }
-
-    fn draw(purse: &mut Purse, bound: &Bound, got: u64, left: i64, now: Nanos) -> Told {
-        let told = purse.wish(bound, 0, false, &PACE, now);
-        let drawn = Drawn { got: got * 1000, decays_from: now + NANOS_PER_S, left, ..Drawn::default() };
-        purse.drawn(bound, &told.wish, &drawn, &PACE, now);
-        told
-    }
-
-    #[test]
-    fn what_is_short_is_needed_and_what_was_drawn_is_spent() {
-        let (bound, mut purse) = (rate(100), Purse::default());
-        assert_eq!(purse.ready(&bound, 0, 101, START), Ready::Never);
-        assert_eq!(purse.ready(&bound, 0, 5, START), Ready::Pending);
-        assert_eq!(purse.ready(&bound, 0, 3, START), Ready::Pending);
-        let told = draw(&mut purse, &bound, 8, 92, START);
-        assert_eq!((told.wish.need, told.wish.want), (5_000, 8_000));
-        assert_eq!(purse.ready(&bound, 0, 8, START), Ready::Now);
-        purse.take(&bound, 8, START);
-        assert_eq!(
-            (purse.available(&bound, 0, START), purse.ready(&bound, 0, 1, START)),
-            (92, Ready::Pending)
-        );
-        assert_eq!(purse.wish(&bound, 0, false, &PACE, START).consumed, 8);
-    }
-
-    #[test]
-    fn a_denial_is_remembered_until_it_could_pass() {
-        let (bound, mut purse) = (rate(100), Purse::default());
-        purse.ready(&bound, 0, 50, START);
-        let told = purse.wish(&bound, 0, false, &PACE, START);
-        let ready = START + 400 * MS;
-        let drawn = Drawn { left: 10, ready: Some(ready), ..Drawn::default() };
-        purse.drawn(&bound, &told.wish, &drawn, &PACE, START);
-        assert_eq!(purse.ready(&bound, 0, 60, START + 300 * MS), Ready::At(ready));
-        // Less may be there sooner.
-        assert_eq!(purse.ready(&bound, 0, 1, START + 100 * MS), Ready::Pending);
-        assert_eq!(purse.ready(&bound, 0, 60, ready), Ready::Pending);
-        // Whoever is busy does not ask at once.
-        purse.take(&bound, 20, START);
-        let told = purse.wish(&bound, 0, false, &PACE, START);
-        purse.drawn(&bound, &told.wish, &Drawn { ready: Some(START + MS), ..drawn }, &PACE, START);
-        assert_eq!(purse.ready(&bound, 0, 1, START + 100 * MS), Ready::At(START + 250 * MS));
-        assert_eq!(purse.ready(&bound, 0, 1, START + 250 * MS), Ready::Pending);
-    }
-
-    #[test]
-    fn debt_and_refunds_are_told_once_and_come_back_if_the_write_fails() {
-        let (bound, mut purse) = (rate(100), Purse::default());
-        draw(&mut purse, &bound, 10, 90, START);
-        purse.take(&bound, 25, START);
-        let told = purse.wish(&bound, 0, false, &PACE, START);
-        assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (15_000, 0, 25));
-        purse.failed(&bound, &told, false, START);
-        purse.give(20);
-        let told = purse.wish(&bound, 0, false, &PACE, START);
-        assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (0, 5_000, 5));
-        purse.failed(&bound, &told, true, START);
-        let told = purse.wish(&bound, 0, false, &PACE, START);
-        assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (0, 0, 5));
-        assert!(!purse.holds(&bound, 0, START));
-    }
-
-    #[test]
-    fn a_refund_is_not_spent_here() {
-        let (bound, mut purse) = (rate(100), Purse::default());
-        draw(&mut purse, &bound, 10, 90, START);
-        purse.take(&bound, 10, START);
-        purse.give(10);
-        assert_eq!(purse.ready(&bound, 0, 1, START), Ready::Pending);
-        assert_eq!(purse.available(&bound, 0, START), 100);
-    }
-
-    #[test]
-    fn a_busy_limit_is_drawn_ahead_of_need_and_an_idle_one_goes_back() {
-        let (bound, mut purse) = (rate(1000), Purse::default());
-        let mut now = START;
-        draw(&mut purse, &bound, 1000, 0, now);
-        let mut low_at = None;
-        for _ in 0..950 {
-            purse.take(&bound, 1, now);
-            now += MS;
-            if low_at.is_none() && purse.runs_low(&bound, &PACE, now) {
-                low_at = Some(purse.slices.held(&Limit::per_second(1000).unwrap(), now));
-            }
-        }
-        assert!(low_at.is_some_and(|held| (50_000..=100_000).contains(&held)), "{low_at:?}");
-        let want = purse.wish(&bound, 0, false, &PACE, now).wish.ahead;
-        assert!((800_000..=1_000_000).contains(&want), "{want}");
-        let drawn = Drawn { got: 500_000, decays_from: now + 3 * NANOS_PER_S, ..Drawn::default() };
-        purse.drawn(&bound, &Wish { want: 500_000, ..Wish::default() }, &drawn, &PACE, now);
-        assert!(!purse.is_due(&bound, 0, &PACE, now + NANOS_PER_S));
-        now += 2 * NANOS_PER_S;
-        assert!(purse.is_due(&bound, 0, &PACE, now));
-        assert_eq!(purse.wish(&bound, 0, true, &PACE, now).wish.give_back, 500_000);
-        assert!(!purse.holds(&bound, 0, now));
-    }
-
-    #[test]
-    fn slots_are_drawn_and_idle_ones_go_back() {
-        let (cap, mut purse) = (Bound::Concurrency(10), Purse::default());
-        assert_eq!(purse.ready(&cap, 0, 2, START), Ready::Pending);
-        let told = purse.wish(&cap, 0, false, &PACE, START);
-        assert_eq!((told.wish.need, told.wish.want, told.wish.debt), (2, 2, 0));
-        let drawn = Drawn { got: 2, left: 3, slots: 2, ..Drawn::default() };
-        purse.drawn(&cap, &told.wish, &drawn, &PACE, START);
-        assert_eq!(
-            (purse.ready(&cap, 0, 2, START), purse.ready(&cap, 1, 2, START)),
-            (Ready::Now, Ready::Pending)
-        );
-        assert_eq!(purse.available(&cap, 1, START), 4);
-        let told = purse.wish(&cap, 1, true, &PACE, START);
-        assert_eq!((told.wish.give_back, purse.slots), (1, 1));
-        // A restart has lost what is in use: it is taken again.
-        purse.slots = 0;
-        assert_eq!(purse.wish(&cap, 1, false, &PACE, START).wish.debt, 1);
-    }
-
-    #[test]
-    fn a_changed_rate_gives_back_what_is_held() {
-        let (old, new, mut purse) = (rate(100), rate(10), Purse::default());
-        draw(&mut purse, &old, 50, 50, START);
-        purse.change(&old, &new, START);
-        assert_eq!(purse.ready(&new, 0, 1, START), Ready::Pending);
-        assert_eq!(purse.wish(&new, 0, false, &PACE, START).wish.give_back, 50_000);
     }
 }

@@ -11,6 +11,8 @@ use crate::{NANOS_PER_S, Nanos};
 const NANOS_PER_MS: u64 = NANOS_PER_S / 1000;
 /// Thousandths of a token.
 const MILLI: i64 = 1000;
+/// What rounding costs a bucket that is drawn from and given back to: a need that is short by no more is paid.
+pub(super) const DUST: i64 = 10;
 /// The most that the table's other users take for a capacity or an amount, in tokens.
 const MAX_TOKENS: u64 = 1_000_000_000_000_000;
 
@@ -182,18 +184,22 @@ impl Wish {
         let there = u64::try_from(planned.after.tokens).unwrap_or(0);
         let until_full = u64::try_from(planned.full_ms.saturating_sub(now_ms)).unwrap_or(0);
         let ahead_ms = u64::from(self.ahead_ms);
+        // More than comes back within the time is a hoard, unless there is plenty.
+        let most = u64::try_from(rate.within(i64::from(self.ahead_ms))).unwrap_or(0).max(there / 8);
+        let expected = self.ahead.min(most);
         let wanted = match planned.after.tokens < rate.capacity / 2 {
             // Little is left: what would decay before it is spent stays for others.
             true => {
                 let lasts = u128::from(until_full.min(ahead_ms));
-                let ahead = u128::from(self.ahead) * lasts / u128::from(ahead_ms.max(1));
-                self.want.saturating_add(ahead as u64)
+                let ahead = u128::from(expected) * lasts / u128::from(ahead_ms.max(1));
+                // In whole tokens: nobody spends a part of one.
+                self.want.saturating_add(ahead as u64 / MILLI as u64 * MILLI as u64)
             }
             // There is plenty, and it decays soon: it takes more to last. But half of it stays for others.
             false => {
                 let decays = rate.within(ahead_ms.saturating_sub(until_full) as i64);
                 let on_top = if self.ahead == 0 { 0 } else { u64::try_from(decays).unwrap_or(0) };
-                let wanted = self.want.saturating_add(self.ahead).saturating_add(on_top);
+                let wanted = self.want.saturating_add(expected).saturating_add(on_top);
                 wanted.min(self.want.max(there / 2))
             }
         };
@@ -212,7 +218,7 @@ fn settled(Line { rate, level, wish, reserved }: &Line, from_ms: i64, now_ms: i6
     }
     after.tokens = after.tokens.saturating_sub(signed(wish.debt));
     let short = signed(wish.need).saturating_sub(after.tokens);
-    let ready_ms = (wish.need > 0 && short > 0).then(|| now_ms.saturating_add(rate.millis_for(short)));
+    let ready_ms = (wish.need > 0 && short > DUST).then(|| now_ms.saturating_add(rate.millis_for(short)));
     let decays_from = rate.full_at(after.tokens, now_ms);
     let full_ms = (decays_from / NANOS_PER_MS) as i64 + 1;
     Planned { after, got: 0, back, full_ms, decays_from, ready_ms }
@@ -293,7 +299,7 @@ mod tests {
         assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 30, 50));
         assert_eq!((got(100, 80, 9, 1000), got(40, 1, 9, 200), got(40, 1, 100, 1000)), (80, 10, 40));
         // It decays from 600 ms on: what is spent after that is left.
-        assert_eq!((got(40, 1, 10, 1000), got(40, 1, 50, 1000), got(5, 5, 50, 1000)), (8, 32, 5));
+        assert_eq!((got(40, 1, 10, 1000), got(40, 1, 50, 1000), got(5, 5, 50, 1000)), (7, 31, 5));
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::op::Receive;
 use crate::outcome::{Outcome, Refused};
 use crate::settings::{Durability, NANOS_PER_MS};
 
+/// How long a receive waits for what is being drawn.
+const DRAW_NS: u64 = 250 * NANOS_PER_MS;
+
 /// Whoever takes messages of a queue.
 pub(super) struct Consumer<P: Port> {
     pub(super) queue: QueueId,
@@ -55,10 +58,18 @@ impl<P: Port> Engine<P> {
         if self.queue(queue).is_none() {
             return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
         }
-        let deadline = now.saturating_add(wait_ms.saturating_mul(NANOS_PER_MS));
+        let wait_ns = wait_ms.saturating_mul(NANOS_PER_MS).max(self.draw_wait_ns(queue));
+        let deadline = now.saturating_add(wait_ns);
         let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline });
         self.polls.insert((deadline, id));
         Applied::Later
+    }
+
+    /// Where limits are drawn from a table, whoever does not want to wait waits for the draw all the same: what may run is
+    /// known a few milliseconds later there.
+    fn draw_wait_ns(&self, queue: QueueId) -> u64 {
+        let waits = || self.scheduler.stats(queue).is_some_and(|stats| stats.waiting > 0);
+        if self.limits.ledger().is_remote() && waits() { DRAW_NS } else { 0 }
     }
 
     pub(super) fn subscribe(&mut self, queue: QueueId, credit: u32, sink: P::Sink) -> Applied<P> {

@@ -48,7 +48,10 @@ pub(super) fn ledger<D: Disk>(
     now: Nanos,
 ) -> Result<Restored<D>, Error> {
     let ledger = Arc::new(Ledger::new(options.ledger.clone()));
-    rows(catalog, &ledger, now)?;
+    // What is set is in the table where that is, and comes from there when it is needed.
+    if !ledger.is_remote() {
+        rows(catalog, &ledger, now)?;
+    }
     catalog.load_rows(Table::Namespaces, |namespace, _, value| {
         directory.set_deleted(namespace, Some(namespaces::deleted_at_ms(value)));
     })?;

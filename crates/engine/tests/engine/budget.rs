@@ -48,32 +48,16 @@ fn name(entity: &str, limit: &str) -> bytes::Bytes {
 
 fn acquire(bench: &Bench, entity: &str, cost: &[(&str, u64)]) -> Option<LeaseId> {
     let charges = [Charge { entity: entity.as_bytes(), resource: "gpt", cost }];
-    let request = Acquire {
-        space: bench.space(),
-        charges: &charges,
-        terms: None,
-        lease: Some(LeaseTerms::default()),
-        in_line: false,
-        on_unavailable: None,
-        statuses: true,
-    };
+    let request = Acquire::new(bench.space(), &charges);
     match bench.engine.ledger().acquire(&request, bench.now).unwrap() {
         Acquired::Granted(granted) => granted.lease,
-        Acquired::Denied(_) => None,
+        Acquired::Denied(_) | Acquired::Undecided(_) => None,
     }
 }
 
 fn available(bench: &Bench, entity: &str, limit: &str) -> i64 {
     let charges = [Charge { entity: entity.as_bytes(), resource: "gpt", cost: &[(limit, 0)] }];
-    let request = Acquire {
-        space: bench.space(),
-        charges: &charges,
-        terms: None,
-        lease: None,
-        in_line: false,
-        on_unavailable: None,
-        statuses: true,
-    };
+    let request = Acquire { lease: None, ..Acquire::new(bench.space(), &charges) };
     let checked = bench.engine.ledger().check(&request, bench.now).unwrap();
     let status = checked
         .statuses

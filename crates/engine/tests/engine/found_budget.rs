@@ -32,7 +32,7 @@ fn acquire(bench: &Bench, cost: &[(&str, u64)]) -> Option<LeaseId> {
     let request = Acquire { lease, ..Acquire::new(bench.space(), &charges) };
     match bench.engine.ledger().acquire(&request, bench.now).unwrap() {
         Acquired::Granted(granted) => granted.lease,
-        Acquired::Denied(_) => None,
+        Acquired::Denied(_) | Acquired::Undecided(_) => None,
     }
 }
 

@@ -1,7 +1,9 @@
-//! What has changed since the last time, or all of it, as records: some at a time, so that no lock is held for long.
+//! What has changed since the last time, or all of it, as records: some at a time, so that no lock is held for long. Each
+//! lock goes to whoever waits for it: this thread would have it again before the other one is awake.
 
 use std::sync::atomic::Ordering;
 
+use parking_lot::MutexGuard;
 use tidegate_core::Nanos;
 
 use crate::leases::{LEASE_SHARDS, LeaseShard};
@@ -12,13 +14,19 @@ use super::bytes::{put, put_bytes};
 use super::record;
 
 /// Entries looked at under one lock.
-const SEGMENT: u32 = 128;
+const SEGMENT: u32 = 32;
 
 /// Records of one segment, until the lock is gone.
-#[derive(Default)]
 struct Records {
     bytes: Vec<u8>,
     ends: Vec<usize>,
+}
+
+impl Default for Records {
+    /// With room for a segment, so that no memory is asked for under a lock.
+    fn default() -> Records {
+        Records { bytes: Vec::with_capacity(32 << 10), ends: Vec::with_capacity(256) }
+    }
 }
 
 impl Records {
@@ -45,39 +53,52 @@ impl Ledger {
     /// Shows a record of everything that has changed since the last call.
     pub fn drain(&self, _now: Nanos, show: &mut dyn FnMut(&[u8])) {
         self.changed.store(false, Ordering::Relaxed);
-        let mut records = Records::default();
+        // What is gone goes before what has changed.
+        let (mut gone, mut records) = (Records::default(), Records::default());
         for space in std::mem::take(&mut *self.cleared.lock()) {
-            records.bytes.push(record::CLEARED);
-            put_bytes(&mut records.bytes, space.as_bytes());
-            records.end();
+            gone.bytes.push(record::CLEARED);
+            put_bytes(&mut gone.bytes, space.as_bytes());
+            gone.end();
         }
-        records.show(show);
+        gone.show(show);
         for shard in 0..SHARDS {
             let mut from = Some(0);
             while let Some(at) = from {
-                from = self.drain_accounts(&mut self.shards.lock(shard), at, &mut records);
+                let mut shard = self.shards.lock(shard);
+                let entities = std::mem::take(&mut shard.gone);
+                let operations = std::mem::take(&mut shard.done_lately);
+                from = self.drain_accounts(&mut shard, at, &mut records);
+                MutexGuard::unlock_fair(shard);
+                for (space, id) in entities {
+                    gone.bytes.push(record::GONE);
+                    put_bytes(&mut gone.bytes, self.at(space).name.as_bytes());
+                    put_bytes(&mut gone.bytes, &id);
+                    gone.end();
+                }
+                operations.iter().for_each(|(operation, at)| put_operation(operation, *at, &mut gone));
+                gone.show(show);
                 records.show(show);
             }
         }
         for shard in 0..LEASE_SHARDS {
             let mut from = Some(0);
             while let Some(at) = from {
-                from = self.drain_leases(&mut self.leases.lock_shard(shard), at, &mut records);
+                let mut shard = self.leases.lock_shard(shard);
+                let ended = std::mem::take(&mut shard.ended);
+                from = self.drain_leases(&mut shard, at, &mut records);
+                MutexGuard::unlock_fair(shard);
+                for id in ended {
+                    gone.bytes.push(record::ENDED);
+                    put(&mut gone.bytes, u128::from(id.0));
+                    gone.end();
+                }
+                gone.show(show);
                 records.show(show);
             }
         }
     }
 
     fn drain_accounts(&self, shard: &mut Shard, from: u32, records: &mut Records) -> Option<u32> {
-        for (space, id) in shard.gone.drain(..) {
-            records.bytes.push(record::GONE);
-            put_bytes(&mut records.bytes, self.at(space).name.as_bytes());
-            put_bytes(&mut records.bytes, &id);
-            records.end();
-        }
-        for (operation, at) in shard.done_lately.drain(..) {
-            put_operation(&operation, at, records);
-        }
         let mut next = shard.changed.next(from);
         for _ in 0..SEGMENT {
             let at = next?;
@@ -98,11 +119,6 @@ impl Ledger {
     }
 
     fn drain_leases(&self, shard: &mut LeaseShard, from: u32, records: &mut Records) -> Option<u32> {
-        for id in shard.ended.drain(..) {
-            records.bytes.push(record::ENDED);
-            put(&mut records.bytes, u128::from(id.0));
-            records.end();
-        }
         let mut next = shard.changed.next(from);
         for _ in 0..SEGMENT {
             let at = next?;
@@ -131,7 +147,7 @@ impl Ledger {
                 (at..end.min(at + SEGMENT))
                     .for_each(|at| self.read_holder(&mut shard, at, now, &mut records));
                 at += SEGMENT;
-                drop(shard);
+                MutexGuard::unlock_fair(shard);
                 records.show(show);
             }
         }
@@ -148,7 +164,7 @@ impl Ledger {
                     }
                 }
                 at += SEGMENT;
-                drop(shard);
+                MutexGuard::unlock_fair(shard);
                 records.show(show);
             }
         }

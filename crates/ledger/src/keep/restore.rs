@@ -23,6 +23,8 @@ impl Ledger {
         let Some((kind, rest)) = bytes.split_first() else { return false };
         let mut from = Reader(rest);
         let restored = match *kind {
+            // How full it is, the table knows.
+            record::ACCOUNT if self.is_remote() => Some(()),
             record::ACCOUNT => {
                 record::read_account(from, now).and_then(|record| self.restore_account(&record, now))
             }
@@ -65,7 +67,7 @@ impl Ledger {
             resolved = space.resolve_call(&resolved, call, terms);
         }
         // Everything is on the side first, and is adopted by the terms that hold now.
-        let mut account = Account::new(Arc::new(Resolved::blank(resource, name, call)), now);
+        let mut account = self.account(Arc::new(Resolved::blank(resource, name, call)), now);
         orphans.into_iter().for_each(|orphan| account.put_orphan(orphan, now));
         if record.closed_until > now {
             account.close_until(record.closed_until);

@@ -9,6 +9,7 @@ mod keys;
 mod leases;
 mod minutes;
 mod queue;
+mod remote;
 mod stress;
 mod terms;
 mod world;

@@ -53,6 +53,34 @@ fn what_is_taken_counts_when_it_is_taken_and_what_comes_back_when_it_does() {
 }
 
 #[test]
+fn many_are_handed_over_in_parts_and_each_once() {
+    // More in every shard than are looked at under one lock.
+    const MANY: usize = 20_000;
+    let mut world = World::new();
+    let limits = ["a", "b", "c", "d", "e"];
+    world
+        .limit(resource("r"), &limits.map(|limit| format!("{limit}=1000/minute")).each_ref().map(|s| &s[..]));
+    let entity = |number: usize| format!("k{number}");
+    let cost = limits.map(|limit| (limit, 1));
+    (0..MANY).for_each(|number| drop(world.granted(&entity(number), "r", &cost)));
+    world.now += MINUTE;
+    // Some are closed by who comes first in the minute after.
+    let again = (0..MANY).step_by(3);
+    again.clone().for_each(|number| drop(world.granted(&entity(number), "r", &[("a", 7)])));
+    let (mut rows, mut some, mut more) = (Vec::new(), Vec::new(), true);
+    while more {
+        more = world.ledger.drain_some_minutes(world.now, MANY, &mut some);
+        rows.append(&mut some);
+    }
+    assert!(rows.iter().all(|row| (row.amount, row.events) == (1, 1)));
+    rows.sort();
+    rows.dedup();
+    assert_eq!(rows.len(), MANY * limits.len());
+    let open = world.ledger.open_minutes(world.space, &MinuteFilter::default());
+    assert!(open.len() == again.len() && open.iter().all(|row| row.amount == 7));
+}
+
+#[test]
 fn a_minute_comes_once_even_for_who_is_late() {
     let mut world = World::new();
     world.limit(resource("r"), &["n=1000/minute"]);

@@ -150,6 +150,7 @@ impl Api {
             stats: ledger.stats(),
             available: ledger.is_available(),
             unavailable: ledger.unavailable(),
+            shared: queues.store().shared().map(|shared| shared.figures()).unwrap_or_default(),
         };
         metrics::render(&self.metrics, self.keys.stats(), Some((&page, &held)))
     }

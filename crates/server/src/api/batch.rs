@@ -133,11 +133,11 @@ impl<'a> Batch<'a> {
         self.now
     }
 
-    /// Counts an acquire. One that stands in line is counted when it is answered.
+    /// Counts an acquire. One that waits is counted when it is answered.
     #[inline]
     pub(super) fn count_acquire(&mut self, tried: &Result<Tried, Refusal>) {
         let counter = match tried {
-            Ok(Tried::Waits(_)) => return,
+            Ok(Tried::Waits(_) | Tried::Later(_)) => return,
             Ok(Tried::Decided(acquired)) => match self.acquires.count(acquired) {
                 true => &mut self.outcomes.allowed,
                 false => &mut self.outcomes.denied,

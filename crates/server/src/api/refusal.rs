@@ -51,7 +51,7 @@ impl Parameter {
 }
 
 impl Refusal {
-    fn new(code: Code, message: impl Into<Text>, hint: impl Into<Text>) -> Refusal {
+    pub(in crate::api) fn new(code: Code, message: impl Into<Text>, hint: impl Into<Text>) -> Refusal {
         Refusal { code, message: message.into(), hint: hint.into() }
     }
 

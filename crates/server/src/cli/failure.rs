@@ -27,6 +27,13 @@ pub enum Failure {
         /// How it is confirmed.
         hint: String,
     },
+    /// The table that servers share does not do its part.
+    Table {
+        /// What it says.
+        what: String,
+        /// The next step.
+        hint: String,
+    },
     /// Nothing can be written to stdout.
     Output(io::Error),
 }
@@ -41,7 +48,7 @@ impl Failure {
             | Failure::Input(_)
             | Failure::Hooks(_)
             | Failure::Unconfirmed { .. } => ExitCode::from(2),
-            Failure::Serve(_) | Failure::Output(_) => ExitCode::FAILURE,
+            Failure::Serve(_) | Failure::Table { .. } | Failure::Output(_) => ExitCode::FAILURE,
         }
     }
 }
@@ -54,7 +61,9 @@ impl fmt::Display for Failure {
             Failure::Ask(error) => error.fmt(f),
             Failure::Input(error) => error.fmt(f),
             Failure::Hooks(error) => error.fmt(f),
-            Failure::Unconfirmed { what, hint } => write!(f, "error: {what}\nhint: {hint}"),
+            Failure::Unconfirmed { what, hint } | Failure::Table { what, hint } => {
+                write!(f, "error: {what}\nhint: {hint}")
+            }
             Failure::Output(error) => {
                 write!(f, "error: cannot write to stdout: {error}\nhint: check where the output goes to")
             }

@@ -99,6 +99,7 @@ fn arg(option: &OptionSpec) -> Arg {
         Kind::Whole(_) => arg.value_name("N").allow_negative_numbers(true),
         Kind::Address => arg.value_name("ADDR"),
         Kind::Directory => arg.value_name("DIR").value_hint(ValueHint::DirPath),
+        Kind::Text => arg.value_name("TEXT"),
         Kind::Terms => arg.value_name("LIMITS"),
         Kind::Secret => arg.value_name("TOKEN"),
     }

@@ -16,6 +16,11 @@ pub mod bucket;
 pub mod completions;
 pub mod config;
 pub mod consume;
+#[cfg(feature = "dynamodb")]
+pub mod dynamodb;
+#[cfg(not(feature = "dynamodb"))]
+#[path = "no_dynamodb.rs"]
+pub mod dynamodb;
 pub mod enqueue;
 pub mod entity;
 mod failure;

@@ -7,8 +7,9 @@ use clap::builder::styling::AnsiColor;
 use clap::{Parser, Subcommand};
 
 use super::{
-    Failure, ack, acquire, audit, available, bench, bucket, completions, config, consume, enqueue, entity,
-    hooks, lease, limit, limits, namespace, queue, redrive, serve, setting, stats, throttle, usage, why,
+    Failure, ack, acquire, audit, available, bench, bucket, completions, config, consume, dynamodb, enqueue,
+    entity, hooks, lease, limit, limits, namespace, queue, redrive, serve, setting, stats, throttle, usage,
+    why,
 };
 
 const EXAMPLES: &str = "\
@@ -68,6 +69,7 @@ enum Command {
     Setting(setting::Args),
     Bench(bench::Args),
     Hooks(hooks::Args),
+    Dynamodb(dynamodb::Args),
     Config(config::Args),
     Completions(completions::Args),
 }
@@ -101,6 +103,7 @@ impl Root {
             Command::Setting(args) => setting::run(args)?,
             Command::Bench(args) => return bench::run(args),
             Command::Hooks(args) => return hooks::run(args),
+            Command::Dynamodb(args) => dynamodb::run(args)?,
             Command::Config(args) => config::run(args)?,
             Command::Completions(args) => completions::run(args)?,
         }

@@ -24,6 +24,7 @@ pub mod define;
 mod environment;
 pub mod error;
 mod file;
+mod ledger;
 mod limits;
 pub mod load;
 mod mismatch;
@@ -40,9 +41,11 @@ pub mod value;
 
 pub use address::Address;
 pub use error::{Error, Problem};
+pub use ledger::without as without_dynamodb;
 pub use load::{Loaded, Sources, load};
 pub use options::{
-    Config, Framed, Http, Keys, Ledger, Limits, LogFormat, LogLevel, Metrics, Persistence, Queue, WhenFull,
+    Config, Framed, Http, Keys, Ledger, LedgerKind, Limits, LogFormat, LogLevel, Metrics, Persistence, Queue,
+    WhenFull,
 };
 pub use secret::Secret;
 pub use source::Source;

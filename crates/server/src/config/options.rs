@@ -25,6 +25,11 @@ choices! {
     pub enum WhenFull { Evict = "evict", Refuse = "refuse", Admit = "admit" }
 }
 
+choices! {
+    /// Where entities, their limits and what is left of them are kept.
+    pub enum LedgerKind { Embedded = "embedded", Dynamodb = "dynamodb" }
+}
+
 /// As many connections as one process could ever hold open.
 const MOST_CONNECTIONS: u64 = 1_000_000;
 /// The largest buffer, frame or body that is taken from one client.
@@ -188,6 +193,35 @@ options! {
 options! {
     /// Entities, their limits and leases.
     pub struct Ledger {
+        /// Where they are kept: `embedded` in `data_dir`, for one server, or `dynamodb` in a table of DynamoDB, which many
+        /// servers share.
+        kind: LedgerKind = LedgerKind::Embedded;
+        /// The table of DynamoDB. `tidegate dynamodb create-table` makes it.
+        table: String = "tidegate".to_owned();
+        /// The region of the table, for example `eu-central-1`. Empty means as the AWS environment says: `AWS_REGION`, the
+        /// profile, or the machine.
+        region: String = String::new();
+        /// Where to reach DynamoDB, for emulators and private endpoints, for example `http://127.0.0.1:8000`. Empty means AWS
+        /// itself.
+        endpoint: String = String::new();
+        /// How long a call may wait for the table, in milliseconds; then it is refused, or let pass, as `on_unavailable` says.
+        timeout_ms: u64 = 2_000, 1..=600_000;
+        /// How long one request to the table may take, in milliseconds.
+        request_timeout_ms: u64 = 500, 1..=600_000;
+        /// How often a request to the table is tried, with growing pauses between.
+        request_attempts: u32 = 3, 1..=10;
+        /// The longest that a limit that was changed by another server may go unnoticed here, in milliseconds.
+        config_refresh_ms: u64 = 5_000, 100..=MOST_MS;
+        /// How far ahead of need tokens are drawn from the table, in milliseconds of use at the rate that is seen. More of it
+        /// writes less often, and holds more that other servers cannot have meanwhile.
+        draw_ahead_ms: u64 = 1_000, 0..=600_000;
+        /// How long tokens that were drawn and are not used stay here before they go back to the table, in milliseconds.
+        idle_return_ms: u64 = 2_000, 1..=600_000;
+        /// How far this server's clock may be from the table's before there is an alarm, in milliseconds.
+        max_clock_skew_ms: u64 = 500, 1..=MOST_MS;
+        /// Where the RESP door of this server can be reached by the others that share the table, as host:port; they send it
+        /// what is said about leases of its own. Empty means that leases are settled only where they were acquired.
+        advertise: String = String::new();
         /// The limits of entities and resources that nothing else is set for, with a semicolon between them:
         /// `rpm=60/minute; tpm=10000/minute,burst=20000; inflight=8`. A file may have a list of them instead. Empty
         /// means none.

@@ -1,12 +1,18 @@
 //! What must hold between options. What must hold for one option alone is in its bounds.
 
 use super::error::Problem;
-use super::{Address, Config, Framed};
+use super::{Address, Config, Framed, ledger};
 
 /// Every rule that `config` breaks.
 pub fn check(config: &Config) -> Vec<Problem> {
-    let rules =
-        [a_door_is_open, doors_are_apart, keys_fit_their_requests, default_limit_is_whole, leases_may_last];
+    let rules = [
+        a_door_is_open,
+        doors_are_apart,
+        keys_fit_their_requests,
+        default_limit_is_whole,
+        leases_may_last,
+        ledger::check,
+    ];
     rules.iter().flat_map(|rule| rule(config)).collect()
 }
 

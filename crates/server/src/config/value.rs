@@ -52,6 +52,8 @@ pub enum Kind {
     Address,
     /// A directory.
     Directory,
+    /// Text that may be empty.
+    Text,
     /// Limits.
     Terms,
     /// Text that is never shown.
@@ -70,6 +72,7 @@ impl fmt::Display for Kind {
             Kind::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Kind::Address => f.write_str("an address as host:port, for example 127.0.0.1:8080"),
             Kind::Directory => f.write_str("the path of a directory"),
+            Kind::Text => f.write_str("text"),
             Kind::Terms => f.write_str(
                 "limits of different names, for example \"rpm=60/minute; inflight=8\", \
                  or in a file [\"rpm=60/minute\", \"inflight=8\"]",
@@ -178,5 +181,19 @@ impl Value for PathBuf {
 
     fn to_toml(&self) -> Option<toml::Value> {
         Some(self.display().to_string().into())
+    }
+}
+
+impl Value for String {
+    fn kind(_: Bounds) -> Kind {
+        Kind::Text
+    }
+
+    fn read(input: Input<'_>, _: Bounds) -> Result<Self, Mismatch> {
+        input.text().map(str::to_owned)
+    }
+
+    fn to_toml(&self) -> Option<toml::Value> {
+        Some(self.as_str().into())
     }
 }

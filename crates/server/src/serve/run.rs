@@ -13,6 +13,7 @@ use crate::config::{Address, Config};
 
 use super::doors::Doors;
 use super::loops::Loops;
+use super::table::Shared;
 use super::{banner, descriptors, persist, queue};
 
 /// Why the server could not start, or ended badly.
@@ -31,6 +32,14 @@ pub enum Error {
     /// The data directory cannot be used.
     #[error(transparent)]
     Store(#[from] tidegate_store::Error),
+    /// The table that servers share cannot be used.
+    #[error("{what}")]
+    Table {
+        /// What it says.
+        what: String,
+        /// The next step.
+        hint: String,
+    },
     /// The system refused a thread, a signal handler or the like.
     #[error("cannot {action}: {reason}")]
     System {
@@ -53,6 +62,7 @@ impl Error {
             }
             Error::Bind { .. } => "check the address: it must be one of this machine".to_owned(),
             Error::Store(error) => error.hint().to_owned(),
+            Error::Table { hint, .. } => hint.clone(),
             Error::System { .. } => "check the limits of the system: threads, memory, open files".to_owned(),
         }
     }
@@ -70,10 +80,11 @@ pub fn run(config: Config) -> Result<(), Error> {
     let doors = runtime.block_on(Doors::bind(&config))?;
     let dir = config.persistence.enabled.then(|| DataDir::open(&config.data_dir)).transpose()?;
     let queues = dir.as_ref().filter(|_| config.queue.enabled);
-    let queues = queues.map(|dir| queue::open(&config, dir)).transpose()?;
+    let shared = Shared::connect(&config)?;
+    let queues = queues.map(|dir| queue::open(&config, dir, shared)).transpose()?;
     let newest = queues.as_ref().map_or(0, queue::Opened::newest);
     let (api, persister) = persist::restore(&config, dir.as_ref(), newest)?;
-    let queues = queues.map(|queues| queues.start(&config.queue, &api)).transpose()?;
+    let queues = queues.map(|queues| queues.start(&config, &api)).transpose()?;
     descriptors::raise(&config);
 
     let (stop, stopped) = watch::channel(false);

@@ -97,6 +97,39 @@ async fn who_waits_is_granted_when_somebody_gives_back() {
 }
 
 #[tokio::test]
+async fn a_batch_is_answered_in_order_when_the_last_one_is_decided() {
+    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let client = Client::of(&door).await;
+    let cap = v1::Term { name: "inflight".to_owned(), concurrency: Some(1), ..Default::default() };
+    limit(&client, vec![cap]).await;
+    let first: v1::AcquireResponse = ask(&client, "Acquire", &acquire("inflight", 1)).await.unwrap();
+    let mut other = acquire("inflight", 1);
+    other.charges[0].entity = "other".to_owned();
+    let waits = v1::AcquireRequest { wait_ms: Some(LONG_MS), ..acquire("inflight", 1) };
+    let requests = vec![waits, acquire("inflight", 1), acquire("tmp", 1), other];
+    let batch = v1::AcquireBatchRequest { requests };
+    let end = v1::SettleBatchRequest {
+        requests: [first.lease, "0".repeat(16)]
+            .map(|lease| v1::SettleRequest { lease, ..Default::default() })
+            .into(),
+    };
+    let (acquired, ended) = tokio::join!(
+        ask::<v1::AcquireBatchResponse>(&client, "AcquireBatch", &batch),
+        ask::<v1::SettleBatchResponse>(&client, "SettleBatch", &end)
+    );
+    let ended = ended.unwrap().results.into_iter().map(|result| match result.outcome.unwrap() {
+        v1::lease_result::Outcome::Done(v1::LeaseDone {}) => "done".to_owned(),
+        v1::lease_result::Outcome::Error(refusal) => refusal.code,
+    });
+    assert_eq!(ended.collect::<Vec<_>>(), ["done", "lease_not_found"]);
+    let acquired = acquired.unwrap().results.into_iter().map(|result| match result.outcome.unwrap() {
+        v1::acquire_result::Outcome::Acquired(acquired) => acquired.granted.to_string(),
+        v1::acquire_result::Outcome::Error(refusal) => refusal.code,
+    });
+    assert_eq!(acquired.collect::<Vec<_>>(), ["true", "false", "unknown_limit", "true"]);
+}
+
+#[tokio::test]
 async fn entities_levels_and_history() {
     let LedgerDoor { door, _dir } = LedgerDoor::open().await;
     let client = Client::of(&door).await;

@@ -25,11 +25,19 @@ pub struct Door {
 impl Door {
     /// Opens a door with the defaults.
     pub fn open() -> Door {
+        Door::with(Config::default())
+    }
+
+    /// Opens a door as configured.
+    pub fn with(config: Config) -> Door {
+        Door::on(config, std::net::TcpListener::bind("127.0.0.1:0").unwrap())
+    }
+
+    /// Opens a door that listens already.
+    pub fn on(config: Config, listener: std::net::TcpListener) -> Door {
         let dir = tempfile::tempdir().unwrap();
-        let config = Config::default();
         let api = Arc::new(Api::fresh(&config));
         let engine = QueueEngine::start(&config, dir.path(), &api).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);

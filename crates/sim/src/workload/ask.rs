@@ -108,8 +108,7 @@ impl World {
         let on_unavailable = self.chance.percent(30).then_some(OnUnavailable::Allow);
         let in_line = self.chance.percent(30);
         let statuses = self.chance.percent(20);
-        let request =
-            Acquire { space, charges: &charged, terms: None, lease, in_line, on_unavailable, statuses };
+        let request = Acquire { lease, in_line, on_unavailable, statuses, ..Acquire::new(space, &charged) };
         let at = self.clock.tick();
         let acquired = ledger.acquire(&request, at);
         self.note(format_args!("acquire {charges:?}: {acquired:?}"));
@@ -128,7 +127,8 @@ impl World {
                 };
                 self.granted(taken)
             }
-            Ok(Acquired::Denied(_)) | Err(_) => Ok(()),
+            // The simulated ledger has no table behind it: it decides at once.
+            Ok(Acquired::Denied(_) | Acquired::Undecided(_)) | Err(_) => Ok(()),
         }
     }
 

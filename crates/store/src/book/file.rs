@@ -2,9 +2,9 @@
 
 use super::block::Blocks;
 use super::header::{HEADER_BYTES, Header};
-use super::name::FileName;
 use crate::Error;
 use crate::disk::{Disk, DiskFile};
+use crate::generations::FileName;
 use std::io;
 
 /// A book file open for writing. Everything that the book writes goes through here.

@@ -14,18 +14,16 @@
 
 mod block;
 mod file;
-mod flaw;
 mod header;
-mod name;
 mod recover;
 mod report;
 mod snapshot;
 mod walk;
 mod writer;
 
+pub use crate::generations::{Flaw, SetAside, TornTail};
 pub use block::MAX_RECORD_BYTES;
-pub use flaw::Flaw;
 pub use header::VERSION;
-pub use report::{BookReport, SetAside, TornTail};
+pub use report::BookReport;
 pub use snapshot::Snapshot;
 pub use writer::{Book, BookOptions};

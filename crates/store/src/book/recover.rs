@@ -6,14 +6,13 @@
 //! Nothing in a file makes recovery fail. Of a damaged file it uses what it can read. Dying at any point and starting
 //! over gives the same records: only files that hold nothing of use are moved or deleted here.
 
-use super::flaw::Flaw;
 use super::header::{HEADER_BYTES, Header};
-use super::name::{FileName, Kind};
-use super::report::{BookReport, SetAside, TornTail};
+use super::report::BookReport;
 use super::walk::{self, Condition, Walked};
 use super::writer::{Backlog, Book, BookOptions, Damaged};
 use crate::Error;
 use crate::disk::{Disk, DiskFile};
+use crate::generations::{FileName, Flaw, Kind, Series, SetAside, TornTail};
 use std::io;
 
 /// Reads all that counts, oldest first.
@@ -80,9 +79,9 @@ impl<D: Disk> Recovery<D> {
     fn list(&self) -> Result<Vec<FileName>, Error> {
         let mut names = Vec::new();
         for file in self.disk.list().map_err(Error::at(&self.disk, "list", &""))? {
-            if let Some(name) = FileName::parse(&file) {
+            if let Some(name) = Series::Book.parse(&file) {
                 names.push(name);
-            } else if FileName::is_temp(&file) {
+            } else if Series::Book.is_temp(&file) {
                 self.disk.remove(&file).map_err(Error::at(&self.disk, "delete", &file))?;
             }
         }

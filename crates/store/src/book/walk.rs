@@ -7,10 +7,9 @@
 //! by [`MAX_FALSE_MARKERS`]; nothing in a file makes this panic.
 
 use super::block::{self, HEAD_BYTES, Head, MARKER};
-use super::flaw::Flaw;
 use super::header::{HEADER_BYTES, Header};
-use super::name::Kind;
 use crate::disk::DiskFile;
+use crate::generations::{Flaw, Kind};
 use std::io;
 
 /// Markers without a whole block behind them, in one search, before it is given up.

@@ -5,12 +5,12 @@
 use super::block::Blocks;
 use super::file::NewFile;
 use super::header::Header;
-use super::name::{FileName, Kind};
 use super::recover;
 use super::report::BookReport;
 use super::snapshot::Snapshot;
 use crate::Error;
 use crate::disk::Disk;
+use crate::generations::{FileName, Kind, Series};
 
 /// Logs that recovery may have to read before a snapshot is due, however short they are.
 const MAX_LOGS: u64 = 16;
@@ -174,12 +174,15 @@ impl<D: Disk> Book<D> {
     }
 
     fn header(&self, kind: Kind) -> Header {
-        Header { name: FileName { generation: self.generation, kind }, salt: self.options.salt }
+        Header {
+            name: FileName { series: Series::Book, generation: self.generation, kind },
+            salt: self.options.salt,
+        }
     }
 
     fn clear_before(&mut self, generation: u64) -> Result<(), Error> {
         for file in self.disk.list().map_err(Error::at(&self.disk, "list", &""))? {
-            let Some(name) = FileName::parse(&file).filter(|name| name.generation < generation) else {
+            let Some(name) = Series::Book.parse(&file).filter(|name| name.generation < generation) else {
                 continue;
             };
             match self.damaged.iter().find(|damaged| damaged.name == name) {

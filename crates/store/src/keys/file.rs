@@ -2,10 +2,10 @@
 
 use super::block::{self, Stamp};
 use super::header::Header;
-use super::name::FileName;
 use super::record::KeyRecord;
 use crate::Error;
 use crate::dir::{DataDir, Rename};
+use crate::generations::FileName;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;

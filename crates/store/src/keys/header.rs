@@ -2,8 +2,7 @@
 //!
 //! Layout (little endian): magic 8, version 4, kind 4, generation 8, hash key 16, CRC-32 of these 4.
 
-use super::flaw::Flaw;
-use super::name::{FileName, Kind};
+use crate::generations::{FileName, Flaw, Kind};
 
 /// The format written by this server, and the newest one that it reads.
 pub const VERSION: u32 = 1;
@@ -78,8 +77,9 @@ fn is_checked(bytes: &[u8; HEADER_BYTES]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::generations::Series;
 
-    const NAME: FileName = FileName { generation: 7, kind: Kind::Log };
+    const NAME: FileName = FileName { series: Series::Keys, generation: 7, kind: Kind::Log };
     const HEADER: Header = Header { name: NAME, hash_key: *b"0123456789abcdef" };
 
     #[test]

@@ -12,10 +12,8 @@
 
 mod block;
 mod file;
-mod flaw;
 mod header;
 mod log;
-mod name;
 mod record;
 mod recover;
 mod report;
@@ -23,10 +21,10 @@ mod snapshot;
 mod store;
 mod walk;
 
-pub use flaw::Flaw;
+pub use crate::generations::{Flaw, SetAside, TornTail};
 pub use header::{HashKey, VERSION};
 pub use record::KeyRecord;
 pub use recover::Recovery;
-pub use report::{Recovered, Report, SetAside, TornTail};
+pub use report::{Recovered, Report};
 pub use snapshot::SnapshotWriter;
 pub use store::{KeyStore, Options};

@@ -6,15 +6,14 @@
 //! Nothing in a data file makes recovery fail. Of a damaged file it uses what it can read. Dying at any point
 //! and starting over gives the same records: only files that hold nothing of use are moved or deleted here.
 
-use super::flaw::Flaw;
 use super::header::{HashKey, Header};
-use super::name::{FileName, Kind};
 use super::record::KeyRecord;
-use super::report::{Recovered, Report, SetAside, TornTail};
+use super::report::{Recovered, Report};
 use super::store::{Backlog, Damaged, KeyStore, Options};
 use super::walk::{self, Condition, Walked};
 use crate::Error;
 use crate::dir::{DataDir, Rename};
+use crate::generations::{FileName, Flaw, Kind, Series, SetAside, TornTail};
 
 /// A recovery that knows its hash key and its files, and has not read the records yet.
 pub struct Recovery {
@@ -74,11 +73,11 @@ impl Recovery {
     fn list(&mut self) -> Result<Vec<FileName>, Error> {
         let mut names = Vec::new();
         for entry in self.dir.entries()? {
-            if let Some(name) = FileName::parse(&entry.name) {
+            if let Some(name) = Series::Keys.parse(&entry.name) {
                 // A name is taken even if it is that of a directory, say.
                 self.next_generation = self.next_generation.max(name.generation + 1);
                 names.extend(entry.is_file.then_some(name));
-            } else if entry.is_file && FileName::is_temp(&entry.name) {
+            } else if entry.is_file && Series::Keys.is_temp(&entry.name) {
                 self.dir.remove(&entry.name)?;
             }
         }

@@ -5,13 +5,13 @@
 
 use super::header::{HashKey, Header};
 use super::log::Log;
-use super::name::{FileName, Kind};
 use super::record::KeyRecord;
 use super::recover::Recovery;
 use super::report::Recovered;
 use super::snapshot::SnapshotWriter;
 use crate::Error;
 use crate::dir::{DataDir, Rename};
+use crate::generations::{FileName, Kind, Series};
 
 /// Logs that recovery may have to read before a snapshot is due, however short they are.
 const MAX_LOGS: u64 = 16;
@@ -157,12 +157,15 @@ impl KeyStore {
     }
 
     fn header(&self, kind: Kind) -> Header {
-        Header { name: FileName { generation: self.generation, kind }, hash_key: self.hash_key }
+        Header {
+            name: FileName { series: Series::Keys, generation: self.generation, kind },
+            hash_key: self.hash_key,
+        }
     }
 
     fn clear_before(&mut self, generation: u64) -> Result<(), Error> {
         for entry in self.dir.entries()? {
-            let Some(name) = FileName::parse(&entry.name) else { continue };
+            let Some(name) = Series::Keys.parse(&entry.name) else { continue };
             if !entry.is_file || name.generation >= generation {
                 continue;
             }

@@ -5,12 +5,11 @@
 //! [`MAX_FALSE_MARKERS`]; nothing in a file makes this panic.
 
 use super::block::{self, HEAD_BYTES, Head, MARKER};
-use super::flaw::Flaw;
 use super::header::{HEADER_BYTES, Header};
-use super::name::{FileName, Kind};
 use super::record::KeyRecord;
 use crate::Error;
 use crate::dir::DataDir;
+use crate::generations::{FileName, Flaw, Kind};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;

@@ -10,6 +10,11 @@ const EDGES: &[(&str, &[&str])] = &[
     ("tidegate-ledger", &["tidegate-core"]),
     ("tidegate-store", &["tidegate-core"]),
     ("tidegate-client", &[]),
+    ("tidegate-emulator", &[]),
+    (
+        "tidegate-dynamodb",
+        &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-store", "tidegate-emulator"],
+    ),
     ("tidegate-hooks", &["tidegate-core"]),
     ("tidegate-engine", &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-store"]),
     (
@@ -21,6 +26,8 @@ const EDGES: &[(&str, &[&str])] = &[
             "tidegate-store",
             "tidegate-engine",
             "tidegate-client",
+            "tidegate-dynamodb",
+            "tidegate-emulator",
             "tidegate-hooks",
         ],
     ),
@@ -28,7 +35,10 @@ const EDGES: &[(&str, &[&str])] = &[
         "tidegate-sim",
         &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-store", "tidegate-engine"],
     ),
-    ("tidegate-bench", &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-client"]),
+    (
+        "tidegate-bench",
+        &["tidegate-core", "tidegate-ledger", "tidegate-limiter", "tidegate-client", "tidegate-emulator"],
+    ),
     ("xtask", &[]),
 ];
 

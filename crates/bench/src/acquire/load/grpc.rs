@@ -1,4 +1,5 @@
-//! Acquire and settle by `tidegate.v1.Ledger`: several connections, several callers on each, one call after the other.
+//! Acquire and settle by `tidegate.v1.Ledger`: several connections, several callers on each, one call after the other, with
+//! one operation in it or a batch of them.
 //!
 //! The messages are written out by hand, as far as they are used: the wire format is agreed, and the bench needs no protoc.
 
@@ -18,7 +19,9 @@ use crate::load::keys::{Keys, RandomKeys};
 use crate::load::outcome::Latency;
 
 const ACQUIRE: &str = "/tidegate.v1.Ledger/Acquire";
+const ACQUIRE_BATCH: &str = "/tidegate.v1.Ledger/AcquireBatch";
 const SETTLE: &str = "/tidegate.v1.Ledger/Settle";
+const SETTLE_BATCH: &str = "/tidegate.v1.Ledger/SettleBatch";
 /// How long a call may take.
 const CALL_WITHIN: Duration = Duration::from_secs(5);
 
@@ -31,6 +34,8 @@ pub struct GrpcCycles {
     pub connections: usize,
     /// Calls under way on each.
     pub calls: usize,
+    /// Operations of a call. One alone is a call of its own kind.
+    pub batch: usize,
     /// For how long acquires are sent.
     pub lasting: Duration,
     /// Entities are drawn from so many.
@@ -80,6 +85,44 @@ struct SettleRequest {
 #[derive(Clone, PartialEq, prost::Message)]
 struct LeaseDone {}
 
+#[derive(Clone, PartialEq, prost::Message)]
+struct AcquireBatchRequest {
+    #[prost(message, repeated, tag = "1")]
+    requests: Vec<AcquireRequest>,
+}
+
+/// What is refused has no such field.
+#[derive(Clone, PartialEq, prost::Message)]
+struct AcquireResult {
+    #[prost(message, optional, tag = "1")]
+    acquired: Option<AcquireResponse>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct AcquireBatchResponse {
+    #[prost(message, repeated, tag = "1")]
+    results: Vec<AcquireResult>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct SettleBatchRequest {
+    #[prost(message, repeated, tag = "1")]
+    requests: Vec<SettleRequest>,
+}
+
+/// What is refused has no such field.
+#[derive(Clone, PartialEq, prost::Message)]
+struct LeaseResult {
+    #[prost(message, optional, tag = "1")]
+    done: Option<LeaseDone>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct SettleBatchResponse {
+    #[prost(message, repeated, tag = "1")]
+    results: Vec<LeaseResult>,
+}
+
 impl GrpcCycles {
     /// Drives the load to its end. The waits are those for the reply of an acquire.
     pub fn run(&self) -> Result<Outcome> {
@@ -100,7 +143,8 @@ impl GrpcCycles {
             .map(|index| {
                 let channel = channels[index % self.connections].clone();
                 let entities = RandomKeys::below(self.entities).seeded(index as u64);
-                tokio::spawn(cycle_until(until, Caller { client: Grpc::new(channel) }, entities))
+                let caller = Caller { client: Grpc::new(channel), batch: self.batch };
+                tokio::spawn(cycle_until(until, caller, entities))
             })
             .collect();
         let mut outcome = Outcome { requests: 0, elapsed: Duration::ZERO, latency: Latency::new()? };
@@ -118,17 +162,26 @@ impl GrpcCycles {
 async fn cycle_until(until: Instant, mut caller: Caller, mut entities: RandomKeys) -> Result<(u64, Latency)> {
     let (mut cycles, mut latency) = (0, Latency::new()?);
     while Instant::now() < until {
-        let entity = accounts::entity(entities.next_key());
-        let charge = EntityCharge { entity, resource: RESOURCE.to_string(), cost: cost(ESTIMATE) };
-        let sent_at = Instant::now();
-        let request = AcquireRequest { charges: vec![charge] };
-        let AcquireResponse { granted, lease } = caller.call(ACQUIRE, request).await?;
-        latency.record(sent_at.elapsed(), 1);
-        ensure!(granted, "denied");
-        let LeaseDone {} = caller.call(SETTLE, SettleRequest { lease, cost: cost(REAL) }).await?;
-        cycles += 1;
+        let requests: Vec<_> = (0..caller.batch).map(|_| acquire(entities.next_key())).collect();
+        let (sent_at, asked) = (Instant::now(), requests.len() as u64);
+        let granted = caller.acquire(requests).await?;
+        latency.record(sent_at.elapsed(), asked);
+        ensure!(granted.len() as u64 == asked, "not every acquire is answered");
+        ensure!(granted.iter().all(|response| response.granted), "denied");
+        caller.settle(granted.into_iter().map(|response| settle(response.lease)).collect()).await?;
+        cycles += asked;
     }
     Ok((cycles, latency))
+}
+
+fn acquire(entity: u64) -> AcquireRequest {
+    let entity = accounts::entity(entity);
+    let charge = EntityCharge { entity, resource: RESOURCE.to_string(), cost: cost(ESTIMATE) };
+    AcquireRequest { charges: vec![charge] }
+}
+
+fn settle(lease: String) -> SettleRequest {
+    SettleRequest { lease, cost: cost(REAL) }
 }
 
 fn cost(amounts: [u64; 2]) -> Vec<Amount> {
@@ -138,9 +191,28 @@ fn cost(amounts: [u64; 2]) -> Vec<Amount> {
 
 struct Caller {
     client: Grpc<Channel>,
+    batch: usize,
 }
 
 impl Caller {
+    async fn acquire(&mut self, mut requests: Vec<AcquireRequest>) -> Result<Vec<AcquireResponse>> {
+        if let Some(request) = requests.pop_if(|_| self.batch == 1) {
+            return Ok(vec![self.call(ACQUIRE, request).await?]);
+        }
+        let answer: AcquireBatchResponse = self.call(ACQUIRE_BATCH, AcquireBatchRequest { requests }).await?;
+        answer.results.into_iter().map(|result| result.acquired.context("refused")).collect()
+    }
+
+    async fn settle(&mut self, mut requests: Vec<SettleRequest>) -> Result<()> {
+        if let Some(request) = requests.pop_if(|_| self.batch == 1) {
+            let LeaseDone {} = self.call(SETTLE, request).await?;
+            return Ok(());
+        }
+        let answer: SettleBatchResponse = self.call(SETTLE_BATCH, SettleBatchRequest { requests }).await?;
+        ensure!(answer.results.iter().all(|result| result.done.is_some()), "a settlement was refused");
+        Ok(())
+    }
+
     async fn call<Q, A>(&mut self, method: &'static str, request: Q) -> Result<A>
     where
         Q: Message + Send + Sync + 'static,
@@ -163,5 +235,8 @@ mod tests {
         let bytes = b"\x08\x01\x12\x04feed\x18\x09\x3a\x02\x30\x01";
         let response = AcquireResponse::decode(bytes.as_slice()).unwrap();
         assert_eq!(response, AcquireResponse { granted: true, lease: "feed".to_string() });
+        // One that is done, and one that is refused.
+        let response = SettleBatchResponse::decode(b"\x0a\x02\x0a\x00\x0a\x02\x12\x00".as_slice()).unwrap();
+        assert_eq!(response.results, [LeaseResult { done: Some(LeaseDone {}) }, LeaseResult { done: None }]);
     }
 }

@@ -8,7 +8,10 @@ use tidegate_core::ledger::{Bound, ChargeName, charge};
 use tidegate_engine::op::WaitingAcquire;
 use tidegate_ledger::{Acquired, LeaseId, SpaceId};
 
-use super::call::{AcquireCall, text, ttl_ns};
+pub use super::call::ttl_ns;
+use super::call::{AcquireCall, text};
+use super::later::LaterAcquire;
+use super::lease::LeaseCall;
 use crate::api::queue::{Queues, receipt};
 use crate::api::{Batch, NamespaceName, Refusal};
 
@@ -19,6 +22,8 @@ pub enum Tried {
     Decided(Acquired),
     /// It could not pass, and is to stand in line.
     Waits(Box<WaitingAcquire>),
+    /// A table has to be asked first: see [`Queues::acquire_later`].
+    Later(Box<LaterAcquire>),
 }
 
 /// An acquire that stands in line, as far as its answer needs it.
@@ -89,6 +94,9 @@ impl Batch<'_> {
             Acquired::Denied(_) if call.wait_ms() > 0 => {
                 Ok(Tried::Waits(Box::new(waiting(queues, namespace, space, call)?)))
             }
+            Acquired::Undecided(undecided) => {
+                Ok(Tried::Later(Box::new(LaterAcquire::new(namespace, space, call, undecided))))
+            }
             decided => Ok(Tried::Decided(decided)),
         }
     }
@@ -102,7 +110,8 @@ impl Batch<'_> {
         lease: &[u8],
         cost: &[(&str, u64)],
     ) -> Result<(), Refusal> {
-        let settled = id(lease).and_then(|id| Ok(queues.ledger().settle(space, id, cost, self.now())?));
+        let settled = id(lease)
+            .and_then(|id| queues.whose(space, id, queues.ledger().settle(space, id, cost, self.now())));
         self.count_done(&settled);
         settled
     }
@@ -115,14 +124,16 @@ impl Batch<'_> {
         lease: &[u8],
         delta: &[(&str, i64)],
     ) -> Result<(), Refusal> {
-        let adjusted = id(lease).and_then(|id| Ok(queues.ledger().adjust(space, id, delta, self.now())?));
+        let adjusted = id(lease)
+            .and_then(|id| queues.whose(space, id, queues.ledger().adjust(space, id, delta, self.now())));
         self.count_done(&adjusted);
         adjusted
     }
 
     /// Ends a lease, and gives all of it back.
     pub fn release_lease(&mut self, queues: &Queues, space: SpaceId, lease: &[u8]) -> Result<(), Refusal> {
-        let released = id(lease).and_then(|id| Ok(queues.ledger().release(space, id, self.now())?));
+        let released =
+            id(lease).and_then(|id| queues.whose(space, id, queues.ledger().release(space, id, self.now())));
         self.count_done(&released);
         released
     }
@@ -136,16 +147,41 @@ impl Batch<'_> {
         ttl_ms: i64,
     ) -> Result<(), Refusal> {
         let extended = id(lease).and_then(|id| Ok((id, ttl_ns(ttl_ms)?)));
-        let extended =
-            extended.and_then(|(id, ttl_ns)| Ok(queues.ledger().extend(space, id, ttl_ns, self.now())?));
+        let extended = extended.and_then(|(id, ttl_ns)| {
+            queues.whose(space, id, queues.ledger().extend(space, id, ttl_ns, self.now()))
+        });
         let extended = extended.map(drop);
         self.count_done(&extended);
         extended
     }
 }
 
+impl Batch<'_> {
+    /// Does to a lease what is told.
+    pub fn change_lease(
+        &mut self,
+        queues: &Queues,
+        space: SpaceId,
+        lease: &[u8],
+        change: &LeaseCall,
+    ) -> Result<(), Refusal> {
+        match change {
+            LeaseCall::Settle(cost) => self.settle(queues, space, lease, &named(cost)),
+            LeaseCall::Adjust(deltas) => self.adjust(queues, space, lease, &named(deltas)),
+            LeaseCall::Release => self.release_lease(queues, space, lease),
+            LeaseCall::Extend(ttl_ms) => {
+                self.extend_lease(queues, space, lease, i64::try_from(*ttl_ms).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+fn named<T: Copy>(amounts: &[(String, T)]) -> Vec<(&str, T)> {
+    amounts.iter().map(|(limit, amount)| (limit.as_str(), *amount)).collect()
+}
+
 /// The same for the line.
-fn waiting(
+pub(super) fn waiting(
     queues: &Queues,
     namespace: &NamespaceName,
     space: SpaceId,

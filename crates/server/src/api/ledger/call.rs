@@ -47,7 +47,7 @@ impl<'a> AcquireCall<'a> {
             b"" => DEFAULT_RESOURCE,
             name => text("resource", name)?,
         };
-        self.charges.push(Named { entity, resource, end: self.amounts.len() });
+        self.push(entity, resource);
         Ok(())
     }
 
@@ -56,10 +56,7 @@ impl<'a> AcquireCall<'a> {
     pub fn cost(&mut self, limit: &'a [u8], amount: i64) -> Result<(), Refusal> {
         let limit = text("limit", limit)?;
         let amount = u64::try_from(amount).map_err(|_| Refusal::invalid_amount(limit, amount))?;
-        self.amounts.push((limit, amount));
-        if let Some(charge) = self.charges.last_mut() {
-            charge.end = self.amounts.len();
-        }
+        self.push_cost(limit, amount);
         Ok(())
     }
 
@@ -102,6 +99,32 @@ impl<'a> AcquireCall<'a> {
         let term = told.parse().map_err(|error| Refusal::invalid_limit_of(told, error))?;
         self.limits.get_or_insert_default().push(term);
         Ok(())
+    }
+
+    /// The rest of an acquire that was checked before: its charges are to be pushed.
+    pub(super) fn again(
+        lease: Option<LeaseTerms>,
+        on_unavailable: Option<OnUnavailable>,
+        wait_ms: u64,
+    ) -> AcquireCall<'a> {
+        let LeaseTerms { ttl_ns, on_expiry } = lease.unwrap_or_default();
+        let no_lease = lease.is_none();
+        AcquireCall { ttl_ns, on_expiry, on_unavailable, wait_ms, no_lease, ..AcquireCall::default() }
+    }
+
+    pub(super) fn push(&mut self, entity: &'a [u8], resource: &'a str) {
+        self.charges.push(Named { entity, resource, end: self.amounts.len() });
+    }
+
+    pub(super) fn push_cost(&mut self, limit: &'a str, amount: u64) {
+        self.amounts.push((limit, amount));
+        if let Some(charge) = self.charges.last_mut() {
+            charge.end = self.amounts.len();
+        }
+    }
+
+    pub(super) fn unavailable(&self) -> Option<OnUnavailable> {
+        self.on_unavailable
     }
 
     /// How long it may wait.
@@ -150,6 +173,7 @@ impl<'a> AcquireCall<'a> {
             in_line: self.wait_ms > 0,
             on_unavailable: self.on_unavailable,
             statuses: !self.quiet,
+            give_up: false,
         })
     }
 }
@@ -160,7 +184,7 @@ pub(super) fn text<'a>(what: &'static str, name: &'a [u8]) -> Result<&'a str, Re
 }
 
 /// A time to live, in nanoseconds.
-pub(super) fn ttl_ns(ttl_ms: i64) -> Result<u64, Refusal> {
+pub fn ttl_ns(ttl_ms: i64) -> Result<u64, Refusal> {
     match u64::try_from(ttl_ms) {
         Ok(ms @ 1..) => Ok(ms.saturating_mul(NANOS_PER_MS)),
         _ => Err(Refusal::invalid_time("the time to live", ttl_ms)),

@@ -109,6 +109,8 @@ pub fn acquired(acquired: &Acquired, now: Nanos) -> Vec<u8> {
             statuses: statuses(&denied.statuses, now),
             ..AcquiredDocument::default()
         },
+        // Nobody is told of these: who gets one waits until it is decided. Nothing was taken.
+        Acquired::Undecided(_) => AcquiredDocument::default(),
     })
 }
 

@@ -139,13 +139,51 @@ pub struct Usage {
     truncated: bool,
 }
 
+/// What was kept of the past, and what is on its way there. Reading it waits.
+pub trait Kept: Send + Sync {
+    /// What is still in memory, and what is kept: no minute is in both, and none in neither.
+    fn usage(&self, query: &UsageQuery<'_>) -> Result<(Vec<ClosedMinute>, history::Usage), Refusal>;
+
+    /// What was changed, newest first.
+    fn audit(&self, query: &AuditQuery<'_>) -> Result<Vec<AuditEvent>, Refusal>;
+}
+
 /// Where history is read.
 #[derive(Clone)]
 pub struct Past {
+    namespace: NamespaceName,
+    kept: Arc<dyn Kept>,
+}
+
+/// The history on this machine's disk.
+pub struct OnDisk {
     pub(super) ledger: Arc<Ledger>,
     pub(super) history: Arc<History>,
-    pub(super) namespace: NamespaceName,
     pub(super) space: SpaceId,
+}
+
+impl Kept for OnDisk {
+    /// Reads both while no minute goes from one to the other.
+    #[expect(clippy::disallowed_methods, reason = "it waits for the disk anyway, on a thread that may")]
+    fn usage(&self, query: &UsageQuery<'_>) -> Result<(Vec<ClosedMinute>, history::Usage), Refusal> {
+        let UsageQuery { entity, resource, limit, .. } = *query;
+        let mut tries = 0..HAND_OVERS;
+        loop {
+            let turns = self.history.turns();
+            let open = self.ledger.open_minutes(self.space, &MinuteFilter { entity, resource, limit });
+            let kept = self.history.usage(query).map_err(|error| Refusal::history_fault(&error))?;
+            let still = turns.is_multiple_of(2) && turns == self.history.turns();
+            // A disk that takes minutes for so long is slow, and a minute that is off is better than no answer.
+            if still || tries.next().is_none() {
+                return Ok((open, kept));
+            }
+            std::thread::sleep(HAND_OVER);
+        }
+    }
+
+    fn audit(&self, query: &AuditQuery<'_>) -> Result<Vec<AuditEvent>, Refusal> {
+        self.history.audit(query).map_err(|error| Refusal::history_fault(&error))
+    }
 }
 
 type Bucket = (u64, Vec<u8>, String, String);
@@ -156,6 +194,10 @@ fn add(sums: &mut Sum, amount: i64, events: u64) {
 }
 
 impl Past {
+    pub(super) fn new(namespace: NamespaceName, kept: Arc<dyn Kept>) -> Past {
+        Past { namespace, kept }
+    }
+
     /// What was used. Waits for the disk.
     pub fn usage(&self, request: &UsageRequest) -> Result<Usage, Refusal> {
         let (window, max) = (request.window()?, bounded(request.max, ROWS, MOST_ROWS));
@@ -173,7 +215,7 @@ impl Past {
             to_ms,
             max_rows: max,
         };
-        let (open, kept) = self.open_and_kept(&query)?;
+        let (open, kept) = self.kept.usage(&query)?;
         let mut rows: BTreeMap<Bucket, Sum> = BTreeMap::new();
         let mut totals: BTreeMap<(String, String), Sum> = BTreeMap::new();
         for row in kept.rows {
@@ -198,24 +240,6 @@ impl Past {
             totals: totals.into_iter().map(total).collect(),
             truncated,
         })
-    }
-
-    /// What is still in memory and what is on disk, read while no minute went from one to the other.
-    #[expect(clippy::disallowed_methods, reason = "it waits for the disk anyway, on a thread that may")]
-    fn open_and_kept(&self, query: &UsageQuery<'_>) -> Result<(Vec<ClosedMinute>, history::Usage), Refusal> {
-        let UsageQuery { entity, resource, limit, .. } = *query;
-        let mut tries = 0..HAND_OVERS;
-        loop {
-            let turns = self.history.turns();
-            let open = self.ledger.open_minutes(self.space, &MinuteFilter { entity, resource, limit });
-            let kept = self.history.usage(query).map_err(|error| Refusal::history_fault(&error))?;
-            let still = turns.is_multiple_of(2) && turns == self.history.turns();
-            // A disk that takes minutes for so long is slow, and a minute that is off is better than no answer.
-            if still || tries.next().is_none() {
-                return Ok((open, kept));
-            }
-            std::thread::sleep(HAND_OVER);
-        }
     }
 
     /// The same as a JSON document.
@@ -258,8 +282,7 @@ impl Past {
     }
 
     fn events(&self, request: &AuditRequest, most: usize) -> Result<Vec<AuditEvent>, Refusal> {
-        let query = request.query(self.namespace.as_str(), most);
-        self.history.audit(&query).map_err(|error| Refusal::history_fault(&error))
+        self.kept.audit(&request.query(self.namespace.as_str(), most))
     }
 }
 

@@ -134,6 +134,18 @@ impl Manifest {
         all.map(|(scope, settings)| (scope_text(&scope), (scope, settings))).collect()
     }
 
+    /// Whom it names.
+    #[cfg(feature = "dynamodb")]
+    pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
+        self.entities.iter().flat_map(|(id, entry)| std::iter::once(id).chain(&entry.parent))
+    }
+
+    /// The levels that it names.
+    #[cfg(feature = "dynamodb")]
+    pub(super) fn all_scopes(&self) -> Vec<Scope> {
+        self.scopes().into_values().map(|(scope, _)| scope).collect()
+    }
+
     /// The entries that are entities: what they say, and what is said of them here or was before, makes them so.
     fn records(&self, before: &Manifest) -> BTreeMap<&String, &Entry> {
         let parents: BTreeSet<&String> =

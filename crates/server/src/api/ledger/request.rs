@@ -1,12 +1,14 @@
 //! What can be asked of entities, limits, leases and their history, beside acquires: each operation once, in one form
 //! that every transport makes and every transport can tell the answer of, a JSON document.
 
+use tidegate_core::Limit;
 use tidegate_ledger::{Edit, LeaseId, Scope};
 
 use super::history::{AuditRequest, UsageRequest};
 use super::manifest::Manifest;
 use super::{acquire, edit};
-use crate::api::queue::receipt;
+use crate::api::queue::admin::LimitCall;
+use crate::api::queue::{check_key, receipt};
 use crate::api::{NamespaceName, Refusal};
 
 /// An operation.
@@ -52,6 +54,14 @@ pub enum Request {
     Audit(AuditRequest),
     /// What waits for what.
     Why(Why),
+    /// The limit of one throttle key.
+    Key(Vec<u8>),
+    /// The limits of all throttle keys.
+    Keys,
+    /// Sets the rate of a throttle key.
+    SetKey(Vec<u8>, Limit),
+    /// Removes it.
+    RemoveKey(Vec<u8>),
     /// Every namespace.
     Namespaces,
     /// Refuses whoever names it.
@@ -171,6 +181,12 @@ impl Request {
         Ok(Request::Close(target, retry_after_ms))
     }
 
+    /// Sets the rate of a throttle key.
+    pub fn set_key(key: &[u8], limit: LimitCall) -> Result<Request, Refusal> {
+        check_key(key)?;
+        Ok(Request::SetKey(key.to_vec(), limit.check()?))
+    }
+
     /// Why a message waits.
     pub fn why_message(queue: &[u8], id: &[u8]) -> Result<Request, Refusal> {
         let queue = String::from_utf8_lossy(queue).into_owned();
@@ -194,4 +210,24 @@ fn amounts(cost: &[(&[u8], i64)]) -> Result<Vec<(String, u64)>, Refusal> {
         acquire::spent(limit, *amount).map(|(limit, amount)| (limit.to_owned(), amount))
     });
     checked.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_positive() {
+        let limit = LimitCall { burst: 1, count: 5, period_s: 60 };
+        assert!(Request::set_key(b"k", limit).is_ok());
+        assert!(Request::set_key(b"", limit).is_err());
+        for wrong in [
+            LimitCall { burst: 0, ..limit },
+            LimitCall { count: -1, ..limit },
+            LimitCall { period_s: 0, ..limit },
+        ] {
+            let refusal = Request::set_key(b"k", wrong).unwrap_err();
+            assert_eq!(refusal.code().as_str(), "invalid_limit");
+        }
+    }
 }

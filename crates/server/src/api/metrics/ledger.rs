@@ -24,7 +24,7 @@ impl Acquires {
         let (counter, granted) = match acquired {
             Acquired::Granted(Granted { degraded: true, .. }) => (&mut self.degraded, true),
             Acquired::Granted(_) => (&mut self.granted, true),
-            Acquired::Denied(_) => (&mut self.denied, false),
+            Acquired::Denied(_) | Acquired::Undecided(_) => (&mut self.denied, false),
         };
         *counter += 1;
         granted

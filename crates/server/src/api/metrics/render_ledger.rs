@@ -4,6 +4,7 @@ use tidegate_ledger::{Stats, Unavailable};
 
 use super::page::Page;
 use super::{QueueMetrics, Transport};
+use crate::api::ledger::Figure;
 
 /// What there is to show of the ledger.
 pub struct LedgerPage {
@@ -13,6 +14,8 @@ pub struct LedgerPage {
     pub available: bool,
     /// What became of acquires while it could not.
     pub unavailable: Unavailable,
+    /// How a store is doing that servers share.
+    pub shared: Vec<Figure>,
 }
 
 /// Writes them.
@@ -23,7 +26,7 @@ pub fn render(page: &mut Page, metrics: &QueueMetrics, ledger: &LedgerPage) {
             page.sample(&[("transport", transport.as_str()), ("outcome", outcome)], count);
         }
     }
-    let LedgerPage { stats, available, unavailable } = ledger;
+    let LedgerPage { stats, available, unavailable, .. } = ledger;
     page.single("tidegate_entities", "gauge", "Entities that were made.", stats.entities);
     page.single(
         "tidegate_accounts",
@@ -38,4 +41,8 @@ pub fn render(page: &mut Page, metrics: &QueueMetrics, ledger: &LedgerPage) {
     page.family("tidegate_ledger_store_unavailable_total", "counter", help);
     page.sample(&[("outcome", "blocked")], unavailable.blocked);
     page.sample(&[("outcome", "allowed")], unavailable.allowed);
+    for figure in &ledger.shared {
+        page.family(figure.name, figure.kind, figure.help);
+        figure.samples.iter().for_each(|(labels, value)| page.sample(labels, value));
+    }
 }

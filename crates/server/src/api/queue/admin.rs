@@ -8,7 +8,6 @@ use tidegate_core::{Limit, NANOS_PER_S};
 use tidegate_engine::Task;
 
 use super::document;
-use super::message::check_key;
 use super::ops::close;
 use super::port::Outcome;
 use super::queues::Queues;
@@ -89,7 +88,7 @@ impl Told {
             (Told::Changed(changed), Outcome::Edited(after)) => Ok(document::changed(changed, after)),
             (Told::Prepared(document), _) => Ok(document.clone()),
             (Told::Namespace { purged }, _) => {
-                let deleted_at_ms = queues.directory().deleted_at_ms(namespace.as_str());
+                let deleted_at_ms = queues.deleted_at_ms(namespace.as_str());
                 Ok(document::namespace(namespace.as_str(), deleted_at_ms, *purged))
             }
             (_, outcome) => Ok(document::outcome(&outcome)),
@@ -188,15 +187,14 @@ impl AdminCall {
     }
 
     /// Sets the rate of a throttle key.
-    pub fn set_limit(key: &[u8], limit: LimitCall) -> Result<AdminCall, Refusal> {
-        check_key(key)?;
-        let (key, limit) = (Bytes::copy_from_slice(key), limit.check()?);
-        Ok(call(Task::SetLimit { key: key.clone(), limit }, Told::Limit(key)))
+    pub fn set_key(key: Vec<u8>, limit: Limit) -> AdminCall {
+        let key = Bytes::from(key);
+        call(Task::SetLimit { key: key.clone(), limit }, Told::Limit(key))
     }
 
     /// Removes the rate of a throttle key.
-    pub fn remove_limit(key: &[u8]) -> AdminCall {
-        let key = Bytes::copy_from_slice(key);
+    pub fn remove_key(key: Vec<u8>) -> AdminCall {
+        let key = Bytes::from(key);
         call(Task::RemoveLimit { key: key.clone() }, Told::LimitRemoved(key))
     }
 
@@ -239,7 +237,7 @@ pub struct LimitCall {
 }
 
 impl LimitCall {
-    fn check(self) -> Result<Limit, Refusal> {
+    pub(in crate::api) fn check(self) -> Result<Limit, Refusal> {
         let positive = |name, value: i64| match value {
             1.. => Ok(value as u64),
             _ => Err(Refusal::invalid_named_limit(name, value)),
@@ -261,21 +259,6 @@ mod tests {
         assert_eq!(settings(br#"{"weight": 2}"#).unwrap(), serde_json::json!({"weight": 2}));
         for wrong in [&b"[]"[..], b"null", b"{", b"1"] {
             assert_eq!(settings(wrong).unwrap_err().code().as_str(), "invalid_settings");
-        }
-    }
-
-    #[test]
-    fn limits_are_positive() {
-        let limit = LimitCall { burst: 1, count: 5, period_s: 60 };
-        assert!(AdminCall::set_limit(b"k", limit).is_ok());
-        assert!(AdminCall::set_limit(b"", limit).is_err());
-        for wrong in [
-            LimitCall { burst: 0, ..limit },
-            LimitCall { count: -1, ..limit },
-            LimitCall { period_s: 0, ..limit },
-        ] {
-            let refusal = AdminCall::set_limit(b"k", wrong).unwrap_err();
-            assert_eq!(refusal.code().as_str(), "invalid_limit");
         }
     }
 

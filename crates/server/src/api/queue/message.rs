@@ -178,7 +178,7 @@ impl NewMessage<'_> {
 }
 
 /// Refuses a throttle key that is none.
-pub(super) fn check_key(key: &[u8]) -> Result<(), Refusal> {
+pub(in crate::api) fn check_key(key: &[u8]) -> Result<(), Refusal> {
     match key.first() {
         Some(0) => {
             let message = "a throttle key begins with a zero byte".to_owned();
@@ -216,8 +216,13 @@ fn out_of_range(name: &str, value: i64, max: i64) -> Refusal {
 mod tests {
     use super::*;
 
-    const BOUNDS: Bounds =
-        Bounds { max_message_bytes: 10, max_batch: 100, max_receive: 100, max_wait_ms: 1000 };
+    const BOUNDS: Bounds = Bounds {
+        max_message_bytes: 10,
+        max_batch: 100,
+        max_receive: 100,
+        max_wait_ms: 1000,
+        max_table_wait_ms: 1000,
+    };
 
     fn check(change: impl FnOnce(&mut NewMessage<'_>), code: &str) {
         let mut message = NewMessage::default();

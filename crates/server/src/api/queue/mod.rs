@@ -7,7 +7,7 @@
 //! | [`queues`] | what the door opens on to |
 //! | [`ops`], [`message`], [`prepare`], [`receipt`] | calls, checked and made ready for the engine |
 //! | [`admin`], [`limits`], [`document`] | queues, limits and settings, and the JSON that tells of them |
-//! | [`pending`], [`line`] | answers on their way, of one call and of one connection |
+//! | [`pending`], [`line`], [`loading`] | answers on their way, of one call and of one connection; what has to be known first |
 //! | [`items`], [`reading`] | requests of several items, and answers of several messages |
 //! | [`hooks`] | Lua scripts that queues bring, and what happens without them |
 //! | [`port`] | how the engine reaches the doors |
@@ -19,6 +19,7 @@ pub mod hooks;
 mod items;
 pub mod limits;
 mod line;
+mod loading;
 mod message;
 mod ops;
 mod pending;
@@ -32,6 +33,7 @@ pub mod receipt;
 pub use admin::{AdminCall, Told};
 pub use items::Items;
 pub use line::Line;
+pub(in crate::api) use message::check_key;
 pub use message::{EntityCharge, NewMessage};
 pub use ops::{CostCall, NackCall, Ops};
 pub use pending::Pending;

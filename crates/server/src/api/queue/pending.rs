@@ -1,4 +1,4 @@
-//! Operations on their way: to hooks if any has a say, to the engine, and back.
+//! Operations on their way: to hooks if any has a say, past a table if that has to be asked, to the engine, and back.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tidegate_ledger::SpaceId;
 use tokio::sync::oneshot;
 
 use super::hooks::Choosing;
+use super::loading::Loading;
 use super::ops::Ops;
 use super::port::{Op, Outcome, Reply};
 use super::prepare::Open;
@@ -34,6 +35,8 @@ enum Stage {
     Choosing(Choosing, Batch),
     /// Others go first.
     Held(Batch),
+    /// What is set for those who pay is looked up.
+    Loading(Loading, Vec<Op>),
     /// The engine has it.
     Sent(oneshot::Receiver<Vec<Outcome>>),
 }
@@ -73,9 +76,10 @@ impl Pending {
         queues: Arc<Queues>,
         transport: Transport,
         answer: oneshot::Receiver<Vec<Outcome>>,
+        space: Option<SpaceId>,
     ) -> Pending {
         let began = queues.now();
-        Pending { queues, transport, len: 1, began, stage: Stage::Sent(answer), waits: false, space: None }
+        Pending { queues, transport, len: 1, began, stage: Stage::Sent(answer), waits: false, space }
     }
 
     /// Lets held operations go: nothing is before them any more.
@@ -83,7 +87,7 @@ impl Pending {
         let Stage::Held(batch) = &mut self.stage else { return };
         let batch = Batch { ops: std::mem::take(&mut batch.ops), open: std::mem::take(&mut batch.open) };
         self.stage = match batch.open.is_empty() {
-            true => self.send(batch.ops),
+            true => self.look_up(batch.ops),
             false => Stage::Choosing(self.queues.hooks().choose(&batch.ops, &batch.open), batch),
         };
     }
@@ -93,8 +97,17 @@ impl Pending {
         matches!(self.stage, Stage::Sent(_))
     }
 
-    /// Looks whether hooks have chosen, and sends the operations if so.
+    /// Looks whether hooks have chosen and all is known, and sends the operations if so.
     pub(super) fn advance(&mut self, context: &mut Context<'_>) {
+        self.choose(context);
+        let Stage::Loading(loading, ops) = &mut self.stage else { return };
+        if loading.as_mut().poll(context).is_ready() {
+            let ops = std::mem::take(ops);
+            self.stage = self.send(ops);
+        }
+    }
+
+    fn choose(&mut self, context: &mut Context<'_>) {
         let Stage::Choosing(choosing, batch) = &mut self.stage else { return };
         let Poll::Ready(chosen) = choosing.poll(context) else { return };
         for ((index, open), chosen) in batch.open.drain(..).zip(chosen) {
@@ -103,7 +116,15 @@ impl Pending {
             }
         }
         let ops = std::mem::take(&mut batch.ops);
-        self.stage = self.send(ops);
+        self.stage = self.look_up(ops);
+    }
+
+    /// Sends operations on, unless something has to be known first.
+    fn look_up(&self, ops: Vec<Op>) -> Stage {
+        match self.queues.loading(&ops) {
+            Some(loading) => Stage::Loading(loading, ops),
+            None => self.send(ops),
+        }
     }
 
     fn send(&self, ops: Vec<Op>) -> Stage {

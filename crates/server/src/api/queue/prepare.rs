@@ -131,8 +131,13 @@ mod tests {
 
     use super::*;
 
-    const BOUNDS: Bounds =
-        Bounds { max_message_bytes: 1000, max_batch: 100, max_receive: 100, max_wait_ms: 1000 };
+    const BOUNDS: Bounds = Bounds {
+        max_message_bytes: 1000,
+        max_batch: 100,
+        max_receive: 100,
+        max_wait_ms: 1000,
+        max_table_wait_ms: 1000,
+    };
 
     fn queue(settings: Value) -> Arc<Definition> {
         let kept = Kept {

@@ -16,6 +16,8 @@ use super::pending::Pending;
 use super::port::{Delivery, Engine, Handle, Op, Outcome, Reply, ServerPort, release_leases, undo};
 use super::readiness::Readiness;
 use super::{AdminCall, limits};
+use crate::api::ledger::Store;
+use crate::api::ledger::history::Past;
 use crate::api::metrics::QueueMetrics;
 use crate::api::namespace::NamespaceName;
 use crate::api::{Refusal, Transport};
@@ -32,16 +34,19 @@ pub struct Bounds {
     pub max_receive: u32,
     /// How long a receive waits.
     pub max_wait_ms: u64,
+    /// How long a call waits for a table that servers share.
+    pub max_table_wait_ms: u64,
 }
 
 impl Bounds {
     /// As configured.
-    pub fn new(config: &config::Queue) -> Bounds {
+    pub fn new(config: &config::Queue, ledger: &config::Ledger) -> Bounds {
         Bounds {
             max_message_bytes: config.max_message_bytes,
             max_batch: config.max_batch,
             max_receive: config.max_receive,
             max_wait_ms: config.max_wait_ms,
+            max_table_wait_ms: ledger.timeout_ms,
         }
     }
 }
@@ -52,6 +57,7 @@ pub struct Queues {
     directory: Arc<Directory>,
     ledger: Arc<Ledger>,
     history: Arc<History>,
+    store: Box<dyn Store>,
     hooks: Arc<Hooks>,
     pub(super) clock: Clock,
     metrics: QueueMetrics,
@@ -99,7 +105,14 @@ impl View {
 
 impl Queues {
     /// The queues of an engine that now runs.
-    pub fn new(prelude: Prelude, view: View, handle: Handle, clock: Clock, bounds: Bounds) -> Queues {
+    pub fn new(
+        prelude: Prelude,
+        view: View,
+        handle: Handle,
+        store: Box<dyn Store>,
+        clock: Clock,
+        bounds: Bounds,
+    ) -> Queues {
         let Prelude { handle: known, ledger: owned, hooks } = prelude;
         let View { directory, ledger, history } = view;
         // Nobody else sets them.
@@ -109,23 +122,43 @@ impl Queues {
         let (stopping, _) = watch::channel(false);
         let metrics = QueueMetrics::default();
         let readiness = Readiness::default();
-        Queues { handle, directory, ledger, history, hooks, clock, metrics, bounds, readiness, stopping }
+        Queues {
+            handle,
+            directory,
+            ledger,
+            history,
+            store,
+            hooks,
+            clock,
+            metrics,
+            bounds,
+            readiness,
+            stopping,
+        }
     }
 
-    /// Does something off the loop, and answers when it is done.
+    /// Has something done beside the turns of a connection, and answers with what comes of it. What an acquire has taken
+    /// there, in `space`, is given back if nobody hears of it.
     pub fn elsewhere(
         self: &Arc<Self>,
         transport: Transport,
-        work: impl FnOnce() + Send + 'static,
+        space: Option<SpaceId>,
+        work: impl Future<Output = Vec<Outcome>> + Send + 'static,
     ) -> Pending {
-        let (sender, receiver) = oneshot::channel();
-        let work = move || {
-            work();
-            // Who has left does not hear it.
-            sender.send(vec![Outcome::Done]).ok();
-        };
-        drop(tokio::task::spawn_blocking(work));
-        Pending::elsewhere(self.clone(), transport, receiver)
+        let (mut sender, receiver) = oneshot::channel();
+        let queues = self.clone();
+        drop(tokio::spawn(async move {
+            let done = tokio::select! {
+                biased;
+                outcomes = work => Some(outcomes),
+                // Who has left does not wait.
+                () = sender.closed() => None,
+            };
+            if let Some(Err(unheard)) = done.map(|outcomes| sender.send(outcomes)) {
+                queues.give_back(unheard, space);
+            }
+        }));
+        Pending::elsewhere(self.clone(), transport, receiver, space)
     }
 
     /// Starts to gather operations.
@@ -227,7 +260,22 @@ impl Queues {
         &self.ledger
     }
 
-    /// What was used and what was changed.
+    /// Where what is set, used and changed is kept.
+    pub fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    /// Whether limits are in a table that servers share.
+    pub fn is_shared(&self) -> bool {
+        self.store.shared().is_some()
+    }
+
+    /// What was used and changed in a namespace.
+    pub fn past(&self, namespace: &NamespaceName) -> Result<Past, Refusal> {
+        self.store.past(self, namespace)
+    }
+
+    /// What was used and what was changed, as far as this machine keeps it.
     pub fn history(&self) -> &Arc<History> {
         &self.history
     }
@@ -237,10 +285,16 @@ impl Queues {
         Ok(self.ledger.space(namespace.as_str())?)
     }
 
+    /// When a namespace was deleted, if it was.
+    #[inline]
+    pub fn deleted_at_ms(&self, namespace: &str) -> Option<u64> {
+        self.directory.deleted_at_ms(namespace).or_else(|| self.store.deleted_at_ms(namespace))
+    }
+
     /// Refuses whoever works in a namespace that is deleted.
     #[inline]
     pub fn admit(&self, namespace: &str) -> Result<(), Refusal> {
-        match self.directory.deleted_at_ms(namespace) {
+        match self.deleted_at_ms(namespace) {
             Some(_) => Err(Refusal::namespace_deleted(namespace)),
             None => Ok(()),
         }
@@ -303,7 +357,8 @@ impl Queues {
         self.stopping.send_replace(true);
     }
 
-    pub(in crate::api) fn now(&self) -> Nanos {
+    /// The time by the clock that everything here is decided by.
+    pub fn now(&self) -> Nanos {
         self.clock.now()
     }
 }

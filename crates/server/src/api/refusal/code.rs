@@ -73,6 +73,8 @@ pub enum Code {
     NoLimits,
     /// A limit of this name does not apply here.
     UnknownLimit,
+    /// The table holds a limit of a kind that is not enforced here.
+    UnsupportedLimit,
     /// An amount is negative, or no amount.
     InvalidAmount,
     /// The entity or resource is disabled.
@@ -95,6 +97,8 @@ pub enum Code {
     ScopeNotFound,
     /// There is no such lease, or it has ended.
     LeaseNotFound,
+    /// The lease is another server's, which cannot be asked.
+    LeaseElsewhere,
     /// What holds a concurrency slot needs a lease.
     LeaseRequired,
     /// The call charges more than is allowed at once.
@@ -155,6 +159,7 @@ impl Code {
             Code::SettingNotFound => ("setting_not_found", 404, NOT_FOUND),
             Code::NoLimits => ("no_limits", 409, FAILED_PRECONDITION),
             Code::UnknownLimit => ("unknown_limit", 400, INVALID_ARGUMENT),
+            Code::UnsupportedLimit => ("unsupported_limit", 409, FAILED_PRECONDITION),
             Code::InvalidAmount => ("invalid_amount", 400, INVALID_ARGUMENT),
             Code::Disabled => ("disabled", 403, PERMISSION_DENIED),
             Code::EntityNotFound => ("entity_not_found", 404, NOT_FOUND),
@@ -166,6 +171,7 @@ impl Code {
             Code::VersionMismatch => ("version_mismatch", 412, ABORTED),
             Code::ScopeNotFound => ("scope_not_found", 404, NOT_FOUND),
             Code::LeaseNotFound => ("lease_not_found", 404, NOT_FOUND),
+            Code::LeaseElsewhere => ("lease_elsewhere", 421, FAILED_PRECONDITION),
             Code::LeaseRequired => ("lease_required", 400, INVALID_ARGUMENT),
             Code::TooManyCharges => ("too_many_charges", 400, INVALID_ARGUMENT),
             Code::TooManyNames => ("too_many_names", 503, RESOURCE_EXHAUSTED),
@@ -194,7 +200,7 @@ impl Code {
     }
 
     /// Every code there is.
-    pub const ALL: [Code; 55] = [
+    pub const ALL: [Code; 57] = [
         Code::KeyTooLong,
         Code::InvalidLimit,
         Code::InvalidQuantity,
@@ -230,6 +236,7 @@ impl Code {
         Code::SettingNotFound,
         Code::NoLimits,
         Code::UnknownLimit,
+        Code::UnsupportedLimit,
         Code::InvalidAmount,
         Code::Disabled,
         Code::EntityNotFound,
@@ -241,6 +248,7 @@ impl Code {
         Code::VersionMismatch,
         Code::ScopeNotFound,
         Code::LeaseNotFound,
+        Code::LeaseElsewhere,
         Code::LeaseRequired,
         Code::TooManyCharges,
         Code::TooManyNames,

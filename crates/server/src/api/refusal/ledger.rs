@@ -22,6 +22,7 @@ pub(super) fn reason(refused: &Refused) -> (Code, &'static str) {
             "set limits for the entity, the resource or the system, or send them with the call",
         ),
         Refused::UnknownLimit { .. } => (Code::UnknownLimit, "name limits as `resolve` shows them"),
+        Refused::Unsupported { .. } => (Code::UnsupportedLimit, UNSUPPORTED_HINT),
         Refused::NeverPasses { .. } => (Code::NeverPasses, "charge less, or raise the burst of the limit"),
         Refused::Disabled { .. } => (Code::Disabled, "take `mode` off its scope to let it pass again"),
         Refused::EntityNotFound(_) => (Code::EntityNotFound, "create it first, or list the entities"),
@@ -53,11 +54,13 @@ pub(super) fn reason(refused: &Refused) -> (Code, &'static str) {
         Refused::InvalidIdempotencyKey => (Code::InvalidRequest, "send such a key, or none"),
         Refused::Unavailable => (
             Code::StoreUnavailable,
-            "check the server's disk and log; `on_unavailable: allow` lets calls pass meanwhile",
+            "check the server's log, and its disk or its table; `on_unavailable: allow` lets calls pass meanwhile",
         ),
         Refused::NoSuchLevel(_) => (Code::ScopeNotFound, "set something there first"),
     }
 }
+
+const UNSUPPORTED_HINT: &str = "use it through the library that has set it, or set plain limits in its place";
 
 const LIMIT_HINT: &str = "a limit reads like tpm=10000/minute, tpm=10000/minute,burst=20000 or inflight=8";
 
@@ -98,6 +101,20 @@ impl Refusal {
         let message = format!("'{}' is no lease", shown(id));
         let hint = "send its id back as it came: 16 hexadecimal digits";
         Refusal::new(Code::LeaseNotFound, message, hint)
+    }
+
+    /// Something in the table that is not understood here, and so not changed either.
+    pub fn unsupported_in_table(what: &str) -> Refusal {
+        let message = format!("the table holds what Tidegate does not enforce: {what}");
+        Refusal::new(Code::UnsupportedLimit, message, UNSUPPORTED_HINT)
+    }
+
+    /// A lease of another server that cannot be asked.
+    pub fn lease_elsewhere(lease: impl Display, why: impl Display) -> Refusal {
+        let message = format!("lease `{lease}` was acquired at another server{why}");
+        let hint =
+            "ask the server that has granted it; with `ledger.advertise` set there, any server will do";
+        Refusal::new(Code::LeaseElsewhere, message, hint)
     }
 
     /// The id of a message that is none.

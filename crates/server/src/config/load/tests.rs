@@ -60,7 +60,7 @@ fn a_flag_wins_over_a_variable_over_the_file() {
     check(
         said,
         expect![[r#"
-            ok: 3 set, 58 at the default
+            ok: 3 set, 70 at the default
               log_level = "error"  (TIDEGATE_LOG_LEVEL)
               threads = 3  (--threads)
               http.max_batch = 1  (t.toml:4)
@@ -86,7 +86,7 @@ fn every_kind_of_value_is_read_from_text() {
     check(
         said,
         expect![[r#"
-            ok: 8 set, 53 at the default
+            ok: 8 set, 65 at the default
               data_dir = "elsewhere"  (TIDEGATE_DATA_DIR)
               auth_token = "(hidden)"  (TIDEGATE_AUTH_TOKEN)
               resp.enabled = false  (TIDEGATE_RESP_ENABLED)
@@ -256,7 +256,7 @@ fn options_that_do_not_go_together_are_told() {
     check_file(
         "http.address = '127.0.0.1:0'\nresp.address = '127.0.0.1:0'",
         expect![[r#"
-            ok: 2 set, 59 at the default
+            ok: 2 set, 71 at the default
               http.address = "127.0.0.1:0"  (t.toml:1)
               resp.address = "127.0.0.1:0"  (t.toml:2)
         "#]],
@@ -264,7 +264,7 @@ fn options_that_do_not_go_together_are_told() {
     check_file(
         "keys.max_key_bytes = 65536\nmsgpack.enabled = false",
         expect![[r#"
-            ok: 2 set, 59 at the default
+            ok: 2 set, 71 at the default
               msgpack.enabled = false  (t.toml:2)
               keys.max_key_bytes = 65536  (t.toml:1)
         "#]],
@@ -276,14 +276,14 @@ fn limits_are_a_text_or_in_a_file_a_list() {
     check_file(
         "[ledger]\ndefault_limits = [\n  'rpm=3/day', # each\n  'tpm=10000/minute,burst=20000',\n]",
         expect![[r#"
-            ok: 1 set, 60 at the default
+            ok: 1 set, 72 at the default
               ledger.default_limits = "rpm=3/day; tpm=10000/minute,burst=20000"  (t.toml:2)
         "#]],
     );
     check_file(
         "[ledger]\ndefault_limits = 'rpm=3/day; inflight=8'",
         expect![[r#"
-        ok: 1 set, 60 at the default
+        ok: 1 set, 72 at the default
           ledger.default_limits = "rpm=3/day; inflight=8"  (t.toml:2)
     "#]],
     );
@@ -348,4 +348,39 @@ fn a_secret_is_printed_nowhere() {
     // What stands for it must not become the token of whoever saves the print-out.
     let again = Said { file: &print::toml(&loaded), ..Said::default() }.load().unwrap();
     assert_eq!(again.config.auth_token.expose(), None);
+}
+
+#[test]
+fn a_shared_table_has_rules_of_its_own() {
+    check_file(
+        "[ledger]\nkind = 'dynamodb'\ntable = 'a b'\nendpoint = '127.0.0.1:8000'\nrequest_timeout_ms = 3000\n\
+         advertise = 'me'\n[queue]\nenabled = false",
+        expect![[r#"
+            error: ledger.kind is "dynamodb", and queue.enabled is false
+            hint: set queue.enabled to true: leases and queues stay with their server, in data_dir
+            error: ledger.table is "a b", which DynamoDB does not take as the name of a table
+            hint: a name has 3 to 255 letters, digits, `_`, `-` and `.`
+            error: ledger.endpoint is "127.0.0.1:8000", which is no URL
+            hint: write it as http://host:port or https://host:port, or leave it out to use AWS itself
+            error: ledger.request_timeout_ms is 3000, longer than ledger.timeout_ms = 2000
+            hint: lower the first, or raise the second: a call waits for at least one request
+            error: ledger.advertise is "me", which nobody could connect to
+            hint: write it as host:port of this server's RESP door, as the other servers reach it
+        "#]],
+    );
+    // As long as nobody uses it, nothing is said of it.
+    check_file(
+        "[ledger]\ntable = 'a b'",
+        expect![[r#"
+        ok: 1 set, 72 at the default
+          ledger.table = "a b"  (t.toml:2)
+    "#]],
+    );
+    check_file(
+        "[ledger]\nkind = 'dynamo'",
+        expect![[r#"
+        error: t.toml:2: ledger.kind cannot be "dynamo"; expected one of embedded, dynamodb
+        hint: did you mean dynamodb?
+    "#]],
+    );
 }

@@ -35,6 +35,16 @@ pub fn write(message: &impl Message) -> Bytes {
     out.freeze()
 }
 
+/// The same of a message that is written by hand.
+pub fn write_by(fill: impl FnOnce(&mut BytesMut)) -> Bytes {
+    let mut out = BytesMut::with_capacity(512);
+    out.put_bytes(0, HEAD_BYTES);
+    fill(&mut out);
+    let len = (out.len() - HEAD_BYTES) as u32;
+    out[1..HEAD_BYTES].copy_from_slice(&len.to_be_bytes());
+    out.freeze()
+}
+
 fn malformed(message: impl Into<std::borrow::Cow<'static, str>>) -> Status {
     Refusal::invalid_request(message, "make the client from the .proto files, or by reflection").into()
 }
@@ -50,6 +60,7 @@ mod tests {
             ThrottleRequest { key: Bytes::from_static(b"\xff\0"), period: Some(-1), ..Default::default() };
         assert_eq!(read::<ThrottleRequest>(write(&request)).unwrap(), request);
         assert_eq!(write(&ThrottleRequest::default()), &[0; 5][..]);
+        assert_eq!(write_by(|out| request.encode_raw(out)), write(&request));
     }
 
     #[test]

@@ -84,8 +84,10 @@ pub enum QueueMethod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LedgerMethod {
     Acquire,
+    AcquireBatch,
     Adjust,
     Settle,
+    SettleBatch,
     ReleaseLease,
     ExtendLease,
     GetLease,
@@ -181,8 +183,10 @@ fn find_queue(method: &str) -> Option<QueueMethod> {
 fn find_ledger(method: &str) -> Option<LedgerMethod> {
     Some(match method {
         "Acquire" => LedgerMethod::Acquire,
+        "AcquireBatch" => LedgerMethod::AcquireBatch,
         "Adjust" => LedgerMethod::Adjust,
         "Settle" => LedgerMethod::Settle,
+        "SettleBatch" => LedgerMethod::SettleBatch,
         "ReleaseLease" => LedgerMethod::ReleaseLease,
         "ExtendLease" => LedgerMethod::ExtendLease,
         "GetLease" => LedgerMethod::GetLease,

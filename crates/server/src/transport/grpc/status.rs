@@ -26,6 +26,11 @@ impl From<Refusal> for Status {
     }
 }
 
+/// The stable code of a refusal, out of its status.
+pub fn code_of(status: &Status) -> Option<&str> {
+    status.metadata().get(CODE)?.to_str().ok()
+}
+
 /// The end of a call that is cut short.
 pub fn trailers(refusal: &Refusal) -> HeaderMap {
     let mut trailers = HeaderMap::new();

@@ -55,6 +55,12 @@ impl Invocation<'_, '_> {
         self.session.later.expect(queues, answer, shape, &mut self.reply);
     }
 
+    /// Nothing more is begun before what is on its way has come.
+    pub fn alone(&mut self) {
+        self.session.later.bar();
+        self.session.halt = true;
+    }
+
     /// Refuses.
     pub fn refuse(&mut self, refusal: &Refusal) {
         self.reply.error(&format!("ERR {refusal}"));

@@ -113,6 +113,11 @@ impl Later {
         self.barrier = true;
     }
 
+    /// What follows has to wait for what is on its way.
+    pub fn bar(&mut self) {
+        self.barrier = true;
+    }
+
     /// Submits what this turn has gathered so far; what follows is a submission of its own.
     pub fn cut(&mut self, output: &mut Vec<u8>, waits: bool) {
         let (Some(ops), Some(first)) = (self.ops.take(), self.marks.first()) else { return };

@@ -413,6 +413,34 @@ pub struct AcquireResponse {
     #[prost(message, repeated, tag = "7")]
     pub statuses: ::prost::alloc::vec::Vec<LimitStatus>,
 }
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AcquireBatchRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub requests: ::prost::alloc::vec::Vec<AcquireRequest>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AcquireBatchResponse {
+    /// One for each request, in the same order.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<AcquireResult>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AcquireResult {
+    #[prost(oneof = "acquire_result::Outcome", tags = "1, 2")]
+    pub outcome: ::core::option::Option<acquire_result::Outcome>,
+}
+/// Nested message and enum types in `AcquireResult`.
+pub mod acquire_result {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Outcome {
+        #[prost(message, tag = "1")]
+        Acquired(super::AcquireResponse),
+        #[prost(message, tag = "2")]
+        Error(super::Refusal),
+    }
+}
 /// One limit that was asked.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(default)]
@@ -472,6 +500,34 @@ pub struct SettleRequest {
     /// The real cost.
     #[prost(message, repeated, tag = "2")]
     pub cost: ::prost::alloc::vec::Vec<Amount>,
+}
+#[derive(serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SettleBatchRequest {
+    #[prost(message, repeated, tag = "1")]
+    pub requests: ::prost::alloc::vec::Vec<SettleRequest>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SettleBatchResponse {
+    /// One for each request, in the same order.
+    #[prost(message, repeated, tag = "1")]
+    pub results: ::prost::alloc::vec::Vec<LeaseResult>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LeaseResult {
+    #[prost(oneof = "lease_result::Outcome", tags = "1, 2")]
+    pub outcome: ::core::option::Option<lease_result::Outcome>,
+}
+/// Nested message and enum types in `LeaseResult`.
+pub mod lease_result {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Outcome {
+        #[prost(message, tag = "1")]
+        Done(super::LeaseDone),
+        #[prost(message, tag = "2")]
+        Error(super::Refusal),
+    }
 }
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(default)]

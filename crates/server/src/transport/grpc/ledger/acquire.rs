@@ -1,19 +1,18 @@
 //! `Acquire` and what becomes of its lease: straight on the ledger.
 
+use std::pin::Pin;
+
 use bytes::Bytes;
-use tidegate_core::Nanos;
-use tidegate_ledger::{Acquired, Status as Limit};
+use tidegate_ledger::SpaceId;
 use tonic::Status;
 
 use super::super::{frame, v1};
 use super::call::{LedgerCall, Ran};
 use super::term;
-use crate::api::ledger::acquire::{delta, digits, spent};
-use crate::api::ledger::document::retry_after_ms;
+use super::told::Told;
+use crate::api::ledger::acquire::{delta, spent};
 use crate::api::ledger::{AcquireCall, Stood, Tried};
-use crate::api::{Refusal, Transport};
-
-const NANOS_PER_MS: u64 = 1_000_000;
+use crate::api::{Batch, Refusal, Transport};
 
 impl v1::AcquireRequest {
     /// The acquire, as every transport makes it.
@@ -41,43 +40,77 @@ impl v1::AcquireRequest {
     }
 }
 
+/// An acquire that is decided, or the way to it. Who drops that way gives back what it would have taken: hyper does, when
+/// the client leaves.
+pub(super) enum Asked {
+    /// Granted or denied.
+    Decided(Told),
+    /// It stands in line.
+    Waits(Waits),
+}
+
+/// The way to an answer.
+pub(super) type Waits = Pin<Box<dyn Future<Output = Result<Told, Refusal>>>>;
+
 impl LedgerCall {
     pub(super) fn acquire(self, body: Bytes) -> Ran {
-        let (tried, quiet, now) = match self.try_acquire(body) {
-            Ok(tried) => tried,
-            Err(status) => return Ran::Done(Err(status)),
-        };
-        match tried {
-            Tried::Decided(acquired) => Ran::Done(Ok(frame::write(&told(&acquired, now)))),
+        let asked = self.read(body).and_then(|request| {
+            let space = self.queues.space(&self.namespace)?;
+            Ok(self.decide(&mut self.api.begin(Transport::Grpc), space, &request)?)
+        });
+        match asked {
+            Ok(Asked::Decided(told)) => Ran::Done(Ok(told.write())),
+            Ok(Asked::Waits(waiting)) => Ran::Waits(Box::pin(async move { Ok(waiting.await?.write()) })),
+            Err(status) => Ran::Done(Err(status)),
+        }
+    }
+
+    /// Decides an acquire, or has it stand in line.
+    pub(super) fn decide(
+        &self,
+        batch: &mut Batch<'_>,
+        space: SpaceId,
+        request: &v1::AcquireRequest,
+    ) -> Result<Asked, Refusal> {
+        let call = request.call().inspect_err(|_| batch.refuse())?;
+        match batch.acquire(&self.queues, &self.namespace, space, &call)? {
+            Tried::Decided(acquired) => Ok(Asked::Decided(Told { acquired, now: batch.now() })),
             Tried::Waits(waiting) => {
-                let stood = Stood::new(&waiting, quiet);
-                let mut ops = self.queues.ops(Transport::Grpc);
+                let (stood, queues) = (Stood::new(&waiting, call.quiet), self.queues.clone());
+                let mut ops = queues.ops(Transport::Grpc);
                 ops.acquire(waiting);
-                Ran::Waits(Box::pin(async move {
-                    // hyper drops this when the client leaves: what would have been taken is given back.
-                    let acquired = self.queues.stand_in_line(ops).await?;
-                    let (acquired, now) = self.queues.told(&stood, acquired)?;
-                    Ok(frame::write(&told(&acquired, now)))
-                }))
+                Ok(Asked::Waits(Box::pin(async move {
+                    let acquired = queues.stand_in_line(ops).await?;
+                    let (acquired, now) = queues.told(&stood, acquired)?;
+                    Ok(Told { acquired, now })
+                })))
+            }
+            Tried::Later(later) => {
+                let queues = self.queues.clone();
+                Ok(Asked::Waits(Box::pin(async move {
+                    let (acquired, now) = queues.acquire_later(Transport::Grpc, *later).await?;
+                    Ok(Told { acquired, now })
+                })))
             }
         }
     }
 
-    fn try_acquire(&self, body: Bytes) -> Result<(Tried, bool, Nanos), Status> {
-        let request: v1::AcquireRequest = self.read(body)?;
-        let mut batch = self.api.begin(Transport::Grpc);
-        let call = request.call().inspect_err(|_| batch.refuse())?;
+    pub(super) fn settle(&self, body: Bytes) -> Result<Bytes, Status> {
+        let request: v1::SettleRequest = self.read(body)?;
         let space = self.queues.space(&self.namespace)?;
-        let tried = batch.acquire(&self.queues, &self.namespace, space, &call)?;
-        Ok((tried, call.quiet, batch.now()))
+        self.end(&mut self.api.begin(Transport::Grpc), space, &request)?;
+        Ok(frame::write(&v1::LeaseDone {}))
     }
 
-    pub(super) fn settle(&self, body: Bytes) -> Result<Bytes, Status> {
-        let v1::SettleRequest { lease, cost } = self.read(body)?;
-        let cost: Vec<(&str, u64)> = self.counted(amounts(&cost, spent))?;
-        let space = self.queues.space(&self.namespace)?;
-        self.api.begin(Transport::Grpc).settle(&self.queues, space, lease.as_bytes(), &cost)?;
-        Ok(frame::write(&v1::LeaseDone {}))
+    /// Ends a lease at its real cost.
+    pub(super) fn end(
+        &self,
+        batch: &mut Batch<'_>,
+        space: SpaceId,
+        request: &v1::SettleRequest,
+    ) -> Result<(), Refusal> {
+        let cost: Vec<(&str, u64)> = self.counted(amounts(&request.cost, spent))?;
+        batch.settle(&self.queues, space, request.lease.as_bytes(), &cost)
     }
 
     pub(super) fn adjust(&self, body: Bytes) -> Result<Bytes, Status> {
@@ -103,69 +136,16 @@ impl LedgerCall {
     }
 }
 
-fn amounts<'a, T>(
+pub(super) fn amounts<'a, T>(
     all: &'a [v1::Amount],
     read: impl Fn(&'a [u8], i64) -> Result<(&'a str, T), Refusal>,
 ) -> Result<Vec<(&'a str, T)>, Refusal> {
     all.iter().map(|amount| read(amount.limit.as_bytes(), amount.amount)).collect()
 }
 
-fn told(acquired: &Acquired, now: Nanos) -> v1::AcquireResponse {
-    match acquired {
-        Acquired::Granted(granted) => v1::AcquireResponse {
-            granted: true,
-            lease: granted.lease.map(|lease| lossy(&digits(lease))).unwrap_or_default(),
-            expires_at_ms: granted.expires_at / NANOS_PER_MS,
-            retry_after_ms: Some(0),
-            bypassed: granted.bypassed,
-            degraded: granted.degraded,
-            statuses: granted.statuses.iter().map(|limit| status(limit, now)).collect(),
-        },
-        Acquired::Denied(denied) => v1::AcquireResponse {
-            retry_after_ms: retry_after_ms(denied.ready, now),
-            statuses: denied.statuses.iter().map(|limit| status(limit, now)).collect(),
-            ..Default::default()
-        },
-    }
-}
-
-fn status(limit: &Limit, now: Nanos) -> v1::LimitStatus {
-    v1::LimitStatus {
-        entity: lossy(&limit.entity),
-        resource: limit.resource.to_string(),
-        limit: limit.limit.to_string(),
-        kind: limit.kind.as_str().to_owned(),
-        level: limit.level.as_str().to_owned(),
-        capacity: limit.capacity,
-        available: limit.available,
-        requested: limit.requested,
-        exceeded: limit.exceeded,
-        soft: limit.soft,
-        retry_after_ms: retry_after_ms(limit.ready, now),
-    }
-}
-
-fn lossy(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-    use tidegate_ledger::{Granted, LeaseId};
-
     use super::*;
-    use crate::api::ledger::document;
-
-    #[test]
-    fn what_json_tells_is_told_here_by_the_same_names() {
-        let lease = Some(LeaseId(7));
-        let granted =
-            Granted { lease, expires_at: 5_000_000, statuses: Vec::new(), bypassed: false, degraded: true };
-        let granted = Acquired::Granted(granted);
-        let json: Value = serde_json::from_slice(&document::acquired(&granted, 0)).unwrap();
-        assert_eq!(serde_json::to_value(told(&granted, 0)).unwrap(), json);
-    }
 
     #[test]
     fn an_acquire_says_what_it_says() {

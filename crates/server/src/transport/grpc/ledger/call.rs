@@ -51,10 +51,12 @@ impl LedgerCall {
     pub fn run(self, body: Bytes) -> Ran {
         match self.method {
             LedgerMethod::Acquire => self.acquire(body),
-            LedgerMethod::Settle => Ran::Done(self.settle(body)),
-            LedgerMethod::Adjust => Ran::Done(self.adjust(body)),
-            LedgerMethod::ReleaseLease => Ran::Done(self.release(body)),
-            LedgerMethod::ExtendLease => Ran::Done(self.extend(body)),
+            LedgerMethod::AcquireBatch => self.acquire_batch(body),
+            LedgerMethod::Settle => self.or_elsewhere(body, LedgerCall::settle),
+            LedgerMethod::SettleBatch => self.settle_batch(body),
+            LedgerMethod::Adjust => self.or_elsewhere(body, LedgerCall::adjust),
+            LedgerMethod::ReleaseLease => self.or_elsewhere(body, LedgerCall::release),
+            LedgerMethod::ExtendLease => self.or_elsewhere(body, LedgerCall::extend),
             _ => self.ask(body),
         }
     }
@@ -108,7 +110,9 @@ impl LedgerCall {
                 told::<v1::NamespaceReport>(document)
             }
             LedgerMethod::Acquire
+            | LedgerMethod::AcquireBatch
             | LedgerMethod::Settle
+            | LedgerMethod::SettleBatch
             | LedgerMethod::Adjust
             | LedgerMethod::ReleaseLease
             | LedgerMethod::ExtendLease => unreachable!("`run` has another way for these"),

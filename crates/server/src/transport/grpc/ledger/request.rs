@@ -96,7 +96,9 @@ impl LedgerCall {
             LedgerMethod::RecoverNamespace => named(&self.read(body)?).map(Request::RecoverNamespace),
             LedgerMethod::PurgeNamespace => named(&self.read(body)?).map(Request::PurgeNamespace),
             LedgerMethod::Acquire
+            | LedgerMethod::AcquireBatch
             | LedgerMethod::Settle
+            | LedgerMethod::SettleBatch
             | LedgerMethod::Adjust
             | LedgerMethod::ReleaseLease
             | LedgerMethod::ExtendLease => unreachable!("`run` has another way for these"),

@@ -1,14 +1,17 @@
 //! The methods about queues, limits and settings.
 
 use bytes::Bytes;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tonic::Status;
 
 use super::super::{frame, v1};
 use super::call::QueueCall;
 use super::settings;
-use crate::api::Refusal;
+use crate::api::ledger::Request;
 use crate::api::queue::admin::LimitCall;
+use crate::api::queue::limits::{LimitReport, LimitReports};
 use crate::api::queue::{AdminCall, Outcome};
+use crate::api::{Refusal, Transport};
 
 impl QueueCall {
     pub(super) async fn create_queue(self, body: Bytes) -> Result<Bytes, Status> {
@@ -74,32 +77,30 @@ impl QueueCall {
 
     pub(super) async fn set_limit(self, body: Bytes) -> Result<Bytes, Status> {
         let v1::SetLimitRequest { key, burst, count, period_s } = self.read(body)?;
-        let call = self.checked(AdminCall::set_limit(&key, LimitCall { burst, count, period_s }))?;
-        self.ask(call).await?;
-        self.limit(&key)
+        self.limit(Request::set_key(&key, LimitCall { burst, count, period_s })).await
     }
 
-    pub(super) fn get_limit(self, body: Bytes) -> Result<Bytes, Status> {
+    pub(super) async fn get_limit(self, body: Bytes) -> Result<Bytes, Status> {
         let v1::LimitRequest { key } = self.read(body)?;
-        self.limit(&key)
+        self.limit(Ok(Request::Key(key.to_vec()))).await
     }
 
-    pub(super) fn list_limits(self, body: Bytes) -> Result<Bytes, Status> {
+    pub(super) async fn list_limits(self, body: Bytes) -> Result<Bytes, Status> {
         let v1::ListLimitsRequest {} = self.read(body)?;
-        let limits = self.caller.queues.limits().list(&self.caller.namespace);
+        let LimitReports { limits } = self.document(Ok(Request::Keys)).await?;
         Ok(frame::write(&v1::ListLimitsResponse { limits: limits.into_iter().map(Into::into).collect() }))
     }
 
     pub(super) async fn remove_limit(self, body: Bytes) -> Result<Bytes, Status> {
         let v1::LimitRequest { key } = self.read(body)?;
-        self.ask(AdminCall::remove_limit(&key)).await?;
+        self.document::<IgnoredAny>(Ok(Request::RemoveKey(key.to_vec()))).await?;
         Ok(frame::write(&v1::RemoveLimitResponse {}))
     }
 
-    pub(super) fn take_limit(self, body: Bytes) -> Result<Bytes, Status> {
+    pub(super) async fn take_limit(self, body: Bytes) -> Result<Bytes, Status> {
         let v1::TakeLimitRequest { key, quantity } = self.read(body)?;
-        let decision =
-            self.checked(self.caller.queues.limits().take(&self.caller.namespace, &key, quantity))?;
+        let taken = self.checked(self.caller.queues.take_key(&self.caller.namespace, &key, quantity))?;
+        let decision = self.checked(taken.decided().await)?;
         Ok(frame::write(&v1::Decision::from(decision)))
     }
 
@@ -107,7 +108,7 @@ impl QueueCall {
         let v1::CloseLimitRequest { key, retry_after_ms } = self.read(body)?;
         let call = self.checked(AdminCall::close_key(&key, retry_after_ms))?;
         self.ask(call).await?;
-        self.limit(&key)
+        self.limit(Ok(Request::Key(key.to_vec()))).await
     }
 
     pub(super) async fn set_setting(self, body: Bytes) -> Result<Bytes, Status> {
@@ -142,9 +143,17 @@ impl QueueCall {
     }
 
     /// A limit as it is now.
-    fn limit(&self, key: &[u8]) -> Result<Bytes, Status> {
-        let report = self.checked(self.caller.queues.limits().report(&self.caller.namespace, key))?;
+    async fn limit(&self, request: Result<Request, Refusal>) -> Result<Bytes, Status> {
+        let report: LimitReport = self.document(request).await?;
         Ok(frame::write(&v1::LimitReport::from(report)))
+    }
+
+    /// What is told about throttle keys.
+    async fn document<T: DeserializeOwned>(&self, request: Result<Request, Refusal>) -> Result<T, Status> {
+        let queues = &self.caller.queues;
+        let answer = request.and_then(|request| queues.answer_key(&self.caller.namespace, request));
+        let document = queues.answered(Transport::Grpc, self.checked(answer)?).await?;
+        serde_json::from_slice(&document).map_err(|_| astray())
     }
 
     /// A call that is answered with a queue.

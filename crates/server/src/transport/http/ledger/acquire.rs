@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use tidegate_core::Nanos;
+use tidegate_core::bucket::Ready;
 use tidegate_ledger::Acquired;
 
 use super::super::outgoing::Outgoing;
@@ -13,8 +14,8 @@ use super::super::wire::{Peer, ended};
 use super::call::Call;
 use super::fields;
 use super::shape::{Acquire, Adjust, Extend, Nothing, Settle};
-use crate::api::ledger::acquire::{delta, spent};
-use crate::api::ledger::{Stood, Tried, document};
+use crate::api::ledger::acquire::{delta, spent, ttl_ns};
+use crate::api::ledger::{LeaseCall, Stood, Tried, document};
 use crate::api::{Refusal, Transport};
 
 impl Call {
@@ -38,6 +39,11 @@ impl Call {
                 };
                 self.queues.told(&stood, acquired)?
             }
+            Tried::Later(later) => tokio::select! {
+                biased;
+                acquired = self.queues.acquire_later(Transport::Http, *later) => acquired?,
+                () = ended(peer) => return Err(Refusal::shutting_down()),
+            },
         };
         Ok(response(&acquired, now))
     }
@@ -51,44 +57,61 @@ impl Call {
         Ok((tried, call.quiet, batch.now()))
     }
 
-    pub(super) fn change_lease(&self, body: &[u8]) -> Result<(), Refusal> {
-        let mut batch = self.api.begin(Transport::Http);
-        let (queues, id) = (&self.queues, self.names[0].as_slice());
-        let space = queues.space(&self.namespace)?;
-        match self.route {
+    /// Does something with a lease here, or has it done where the lease is.
+    pub(super) async fn change_or_pass_on(&self, body: &[u8]) -> Result<(), Refusal> {
+        let change = self.lease_call(body)?;
+        let Err(refusal) = self.change_lease(&change) else { return Ok(()) };
+        let id = self.names[0].as_slice();
+        match self.queues.pass_on(refusal.code(), &self.namespace, id, || change) {
+            Some(passed) => passed.await,
+            None => Err(refusal),
+        }
+    }
+
+    /// What is to become of a lease.
+    fn lease_call(&self, body: &[u8]) -> Result<LeaseCall, Refusal> {
+        Ok(match self.route {
             Ledger::SettleLease => {
                 let Settle { cost } = parse_or_default(body)?;
                 let cost = cost.iter().flatten().map(|(limit, amount)| spent(limit.as_bytes(), *amount));
-                batch.settle(queues, space, id, &cost.collect::<Result<Vec<_>, _>>()?)
+                LeaseCall::settle(&cost.collect::<Result<Vec<_>, _>>()?)
             }
             Ledger::AdjustLease => {
                 let Adjust { delta: deltas } = parse(body)?;
                 let deltas = deltas.iter().map(|(limit, amount)| delta(limit.as_bytes(), *amount));
-                batch.adjust(queues, space, id, &deltas.collect::<Result<Vec<_>, _>>()?)
+                LeaseCall::adjust(&deltas.collect::<Result<Vec<_>, _>>()?)
             }
             Ledger::ExtendLease => {
                 let Extend { ttl_ms } = parse(body)?;
-                batch.extend_lease(queues, space, id, ttl_ms)
+                ttl_ns(ttl_ms)?;
+                LeaseCall::Extend(ttl_ms.unsigned_abs())
             }
             _ => {
                 let Nothing {} = parse_or_default(body)?;
-                batch.release_lease(queues, space, id)
+                LeaseCall::Release
             }
-        }
+        })
+    }
+
+    fn change_lease(&self, change: &LeaseCall) -> Result<(), Refusal> {
+        let mut batch = self.api.begin(Transport::Http);
+        let (queues, id) = (&self.queues, self.names[0].as_slice());
+        batch.change_lease(queues, queues.space(&self.namespace)?, id, change)
     }
 }
 
 /// What came of an acquire: 200, or 429 with the time to wait. Either says where its caller stands.
 fn response(acquired: &Acquired, now: Nanos) -> Response<Outgoing> {
     let mut response = reply::json(document::acquired(acquired, now));
-    let statuses = match acquired {
-        Acquired::Granted(granted) => &granted.statuses,
-        Acquired::Denied(denied) => {
-            *response.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
-            fields::add_retry_after(denied.ready, now, response.headers_mut());
-            &denied.statuses
-        }
+    let (statuses, ready) = match acquired {
+        Acquired::Granted(granted) => (&granted.statuses[..], None),
+        Acquired::Denied(denied) => (&denied.statuses[..], Some(denied.ready)),
+        Acquired::Undecided(_) => (&[][..], Some(Ready::Pending)),
     };
+    if let Some(ready) = ready {
+        *response.status_mut() = http::StatusCode::TOO_MANY_REQUESTS;
+        fields::add_retry_after(ready, now, response.headers_mut());
+    }
     fields::add(statuses, response.headers_mut());
     response
 }

@@ -60,7 +60,7 @@ impl Call {
         match self.route {
             Ledger::Acquire => self.acquire(body, peer).await,
             Ledger::SettleLease | Ledger::AdjustLease | Ledger::ReleaseLease | Ledger::ExtendLease => {
-                self.change_lease(body).map(|()| reply::json(r#"{"done":true}"#))
+                self.change_or_pass_on(body).await.map(|()| reply::json(r#"{"done":true}"#))
             }
             Ledger::UsageCsv => self.usage_csv().await,
             Ledger::AuditLines => self.audit_lines(),

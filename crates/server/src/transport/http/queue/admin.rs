@@ -8,14 +8,15 @@ use super::call::Call;
 use super::query;
 use super::shape::{Close, Limit, Nothing, Redrive, Setting, Take};
 use crate::api::Refusal;
+use crate::api::ledger::Request;
 use crate::api::queue::admin::{self, LimitCall};
 use crate::api::queue::{AdminCall, document};
 
 impl Call {
-    pub(super) fn take_limit(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
+    pub(super) async fn take_limit(&self, body: &[u8]) -> Result<Vec<u8>, Refusal> {
         let Take { quantity } = parse_or_default(body)?;
-        let decision = self.queues.limits().take(&self.namespace, &self.name, quantity)?;
-        Ok(encode::decision(&decision))
+        let taken = self.queues.take_key(&self.namespace, &self.name, quantity)?;
+        Ok(encode::decision(&taken.decided().await?))
     }
 
     pub(super) fn list_settings(&self) -> Result<Vec<u8>, Refusal> {
@@ -61,9 +62,9 @@ pub fn redrive(name: &[u8], body: &[u8]) -> Result<AdminCall, Refusal> {
 }
 
 /// A limit for a throttle key.
-pub fn set_limit(key: &[u8], body: &[u8]) -> Result<AdminCall, Refusal> {
+pub fn set_limit(key: &[u8], body: &[u8]) -> Result<Request, Refusal> {
     let Limit { burst, count, period_s } = parse(body)?;
-    AdminCall::set_limit(key, LimitCall { burst, count, period_s })
+    Request::set_key(key, LimitCall { burst, count, period_s })
 }
 
 /// A time for which a throttle key is left alone.

@@ -11,6 +11,7 @@ use super::super::route::Queue;
 use super::super::wire::Peer;
 use super::super::{body, headers};
 use super::{admin, query};
+use crate::api::ledger::Request;
 use crate::api::queue::AdminCall;
 use crate::api::{Api, NamespaceName, Queues, Refusal, Transport};
 
@@ -50,9 +51,14 @@ impl Call {
             Queue::Nack => return self.nack(body).await,
             Queue::Extend => return self.extend(body).await,
             Queue::Release => return self.release(body).await,
-            Queue::ListLimits => return Ok(self.queues.limits().list_document(&self.namespace)),
-            Queue::GetLimit => return self.counted(self.queues.limits().document(&self.namespace, name)),
-            Queue::TakeLimit => return self.counted(self.take_limit(body)),
+            Queue::ListLimits => return self.answer_key(Ok(Request::Keys)).await,
+            Queue::GetLimit => return self.answer_key(Ok(Request::Key(name.to_vec()))).await,
+            Queue::SetLimit => return self.answer_key(admin::set_limit(name, body)).await,
+            Queue::RemoveLimit => {
+                let nothing = admin::nothing(body);
+                return self.answer_key(nothing.map(|()| Request::RemoveKey(name.to_vec()))).await;
+            }
+            Queue::TakeLimit => return self.counted(self.take_limit(body).await),
             Queue::ListSettings => return self.counted(self.list_settings()),
             Queue::GetSetting => return self.counted(self.setting()),
             Queue::Create => admin::create(body),
@@ -68,13 +74,16 @@ impl Call {
             Queue::Flows => {
                 query::number(self.query.as_deref(), "limit").map(|limit| AdminCall::flows(name, limit))
             }
-            Queue::SetLimit => admin::set_limit(name, body),
-            Queue::RemoveLimit => admin::nothing(body).map(|()| AdminCall::remove_limit(name)),
             Queue::CloseLimit => admin::close_limit(name, body),
             Queue::SetSetting => admin::set_setting(name, body),
             Queue::RemoveSetting => admin::nothing(body).and_then(|()| AdminCall::set_setting(name, None)),
         };
         self.queues.admin(Transport::Http, &self.namespace, self.counted(ask)?).await
+    }
+
+    async fn answer_key(&self, request: Result<Request, Refusal>) -> Result<Vec<u8>, Refusal> {
+        let answer = request.and_then(|request| self.queues.answer_key(&self.namespace, request));
+        self.queues.answered(Transport::Http, self.counted(answer)?).await
     }
 
     /// The status of a call that was done.

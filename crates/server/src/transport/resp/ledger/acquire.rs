@@ -1,14 +1,18 @@
 //! `ACQUIRE entity resource limit amount [limit amount ...] [AND entity resource limit amount ...]... [TTL ms]
 //! [EXPIRY keep|give_back] [WAIT ms] [NOLEASE] [LIMIT spec]... [UNAVAILABLE block|allow] [QUIET]`
 
+use std::sync::{Arc, OnceLock};
+
 use tidegate_core::Nanos;
-use tidegate_ledger::{Acquired, Granted, Status};
+use tidegate_core::bucket::Ready;
+use tidegate_ledger::{Acquired, Denied, Granted, Status};
 
 use super::ask::Failed;
-use crate::api::Api;
 use crate::api::ledger::acquire::digits;
 use crate::api::ledger::document::retry_after_ms;
-use crate::api::ledger::{AcquireCall, Stood, Tried};
+use crate::api::ledger::{AcquireCall, LaterAcquire, Stood, Tried};
+use crate::api::queue::Outcome;
+use crate::api::{Api, Transport};
 use crate::transport::resp::commands::Invocation;
 use crate::transport::resp::queue::options::Options;
 use crate::transport::resp::queue::shape::Shape;
@@ -42,8 +46,32 @@ pub fn acquire(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
             call.later(Shape::Acquired(Box::new(stood)));
             call.cut(true);
         }
+        Ok(Tried::Later(later)) => wait_for(call, api, *later),
         Err(refusal) => call.refuse(&refusal),
     }
+}
+
+/// Waits for a table beside this connection's turns. What follows may go on, and is answered behind it.
+#[cold]
+fn wait_for(call: &mut Invocation<'_, '_>, api: &Api, later: LaterAcquire) {
+    let queues = match api.queues() {
+        Ok(queues) => queues,
+        Err(refusal) => return call.refuse(&refusal),
+    };
+    let (quiet, space, refused) = (later.is_quiet(), later.space(), Arc::new(OnceLock::new()));
+    let shape = Shape::AcquiredElsewhere(refused.clone(), quiet);
+    let waiting = queues.clone();
+    let answer = queues.elsewhere(Transport::Resp, Some(space), async move {
+        match waiting.acquire_later(Transport::Resp, later).await {
+            Ok((acquired, _)) => vec![Outcome::Acquired(Box::new(acquired))],
+            Err(refusal) => {
+                // Nobody else sets it.
+                refused.set(refusal).ok();
+                vec![Outcome::Done]
+            }
+        }
+    });
+    call.elsewhere(queues, answer, shape);
 }
 
 /// Keywords are in capitals only, so that whatever is not can name a limit.
@@ -71,6 +99,12 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<AcquireCall<'a>, Failed> {
 /// 3 if it may be forgotten, since the store is unavailable.
 pub fn write(reply: &mut Reply<'_>, acquired: &Acquired, quiet: bool, now: Nanos) {
     reply.array(if quiet { 4 } else { 5 });
+    let denied = |reply: &mut Reply<'_>, ready| {
+        reply.integer(0);
+        reply.null();
+        reply.integer(wait(retry_after_ms(ready, now)));
+        reply.integer(0);
+    };
     let statuses = match acquired {
         Acquired::Granted(granted) => {
             reply.integer(match granted {
@@ -84,14 +118,15 @@ pub fn write(reply: &mut Reply<'_>, acquired: &Acquired, quiet: bool, now: Nanos
             }
             reply.integer(0);
             reply.integer((granted.expires_at / NANOS_PER_MS) as i64);
-            &granted.statuses
+            &granted.statuses[..]
         }
-        Acquired::Denied(denied) => {
-            reply.integer(0);
-            reply.null();
-            reply.integer(wait(retry_after_ms(denied.ready, now)));
-            reply.integer(0);
-            &denied.statuses
+        Acquired::Denied(Denied { statuses, ready, .. }) => {
+            denied(reply, *ready);
+            statuses
+        }
+        Acquired::Undecided(_) => {
+            denied(reply, Ready::Pending);
+            &[]
         }
     };
     if !quiet {

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::api::ledger::{Answer, Asker, Question, Request};
+use crate::api::ledger::{Answer, Asker, Later, Request};
+use crate::api::queue::Outcome;
 use crate::api::{Api, Refusal, Transport};
 use crate::transport::resp::commands::Invocation;
 use crate::transport::resp::queue::options::{Options, Wrong};
@@ -61,7 +62,13 @@ pub fn answer(call: &mut Invocation<'_, '_>, api: &Api, read: Result<Request, Fa
     };
     let actor = call.session.actor();
     let asker = Asker { namespace: &call.session.namespace_name, actor: &actor };
-    match api.answer(&asker, request) {
+    let answer = api.answer(&asker, request);
+    deliver(call, api, answer);
+}
+
+/// Sees to it that an answer is told.
+pub fn deliver(call: &mut Invocation<'_, '_>, api: &Api, answer: Result<Answer, Refusal>) {
+    match answer {
         Ok(Answer::Ready(document)) => call.reply.bulk(&document),
         Ok(Answer::Engine(namespace, admin)) => {
             let Some((ops, _)) = call.ops(api) else { return };
@@ -71,24 +78,26 @@ pub fn answer(call: &mut Invocation<'_, '_>, api: &Api, read: Result<Request, Fa
                 Err(refusal) => call.refuse(&refusal),
             }
         }
-        Ok(Answer::Disk(question)) => elsewhere(call, api, question),
+        Ok(Answer::Later(later)) => elsewhere(call, api, later),
         Err(refusal) => call.refuse(&refusal),
     }
 }
 
-/// Has a question answered off the loop. What follows it waits behind it.
-fn elsewhere(call: &mut Invocation<'_, '_>, api: &Api, question: Question) {
+/// Has a question answered beside this connection's turns. What follows it waits for it: it may name what this makes.
+fn elsewhere(call: &mut Invocation<'_, '_>, api: &Api, later: Later) {
     let queues = match api.queues() {
         Ok(queues) => queues,
         Err(refusal) => return call.refuse(&refusal),
     };
     let made = Arc::new(OnceLock::new());
     let shape = Shape::Elsewhere(made.clone());
-    let answer = queues.elsewhere(Transport::Resp, move || {
+    let answer = queues.elsewhere(Transport::Resp, None, async move {
         // Nobody else sets it.
-        made.set(question()).ok();
+        made.set(later.await).ok();
+        vec![Outcome::Done]
     });
     call.elsewhere(queues, answer, shape);
+    call.alone();
 }
 
 /// A subcommand in capitals, and what is behind it.

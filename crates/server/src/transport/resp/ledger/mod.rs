@@ -11,7 +11,7 @@
 //! | [`ask`] | answering what is answered with a JSON document |
 
 pub mod acquire;
-mod ask;
+pub mod ask;
 pub mod bucket;
 pub mod entity;
 pub mod history;

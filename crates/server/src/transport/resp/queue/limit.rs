@@ -1,12 +1,18 @@
 //! `LIMIT`: named limits, which both doors draw on.
 
+use std::sync::{Arc, OnceLock};
+
 use super::admin;
 use super::options::{Options, Wrong};
-use crate::api::queue::AdminCall;
+use super::shape::Shape;
+use crate::api::ledger::Request;
 use crate::api::queue::admin::LimitCall;
-use crate::api::{Api, Refusal};
+use crate::api::queue::limits::Taken;
+use crate::api::queue::{AdminCall, Outcome};
+use crate::api::{Api, Refusal, Transport};
 use crate::transport::resp::ask;
 use crate::transport::resp::commands::Invocation;
+use crate::transport::resp::ledger;
 
 const USAGE: &str = "LIMIT SET key burst count period_s | GET key | DEL key | LIST | TAKE key [quantity] | \
                      CLOSE key retry_after_ms";
@@ -21,7 +27,7 @@ pub fn limit(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
             Err(wrong) => return call.misused(&wrong),
         },
         (b"SET", [key, _, _, _]) => match read_limit(args) {
-            Ok(limit) => AdminCall::set_limit(key, limit).map(|set| admin::run(call, api, set)),
+            Ok(limit) => Request::set_key(key, limit).map(|set| about(call, api, set)),
             Err(wrong) => return call.misused(&wrong),
         },
         (b"CLOSE", [key, _]) => match number(args, 3, "retry_after_ms") {
@@ -29,11 +35,17 @@ pub fn limit(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
             Err(wrong) => return call.misused(&wrong),
         },
         (b"DEL", [key]) => {
-            admin::run(call, api, AdminCall::remove_limit(key));
+            about(call, api, Request::RemoveKey(key.to_vec()));
             Ok(())
         }
-        (b"GET", [key]) => get(call, api, key),
-        (b"LIST", []) => list(call, api),
+        (b"GET", [key]) => {
+            about(call, api, Request::Key(key.to_vec()));
+            Ok(())
+        }
+        (b"LIST", []) => {
+            about(call, api, Request::Keys);
+            Ok(())
+        }
         _ => return call.misused(USAGE),
     };
     if let Err(refusal) = answered {
@@ -56,19 +68,24 @@ fn read_limit(args: &[&[u8]]) -> Result<LimitCall, Wrong> {
 
 /// Answers as `THROTTLE` does.
 fn take(call: &mut Invocation<'_, '_>, api: &Api, key: &[u8], quantity: Option<i64>) -> Result<(), Refusal> {
-    let decision = api.queues()?.limits().take(&call.session.namespace_name, key, quantity)?;
-    call.reply.five(ask::numbers(&decision));
+    let queues = api.queues()?;
+    match queues.take_key(&call.session.namespace_name, key, quantity)? {
+        Taken::Decided(decision) => call.reply.five(ask::numbers(&decision)),
+        Taken::Later(later) => {
+            let made = Arc::new(OnceLock::new());
+            let shape = Shape::Decision(made.clone());
+            let answer = queues.elsewhere(Transport::Resp, None, async move {
+                // Nobody else sets it.
+                made.set(later.await).ok();
+                vec![Outcome::Done]
+            });
+            call.elsewhere(queues, answer, shape);
+        }
+    }
     Ok(())
 }
 
-fn get(call: &mut Invocation<'_, '_>, api: &Api, key: &[u8]) -> Result<(), Refusal> {
-    let document = api.queues()?.limits().document(&call.session.namespace_name, key)?;
-    call.reply.bulk(&document);
-    Ok(())
-}
-
-fn list(call: &mut Invocation<'_, '_>, api: &Api) -> Result<(), Refusal> {
-    let document = api.queues()?.limits().list_document(&call.session.namespace_name);
-    call.reply.bulk(&document);
-    Ok(())
+fn about(call: &mut Invocation<'_, '_>, api: &Api, request: Request) {
+    let answer = api.queues().and_then(|queues| queues.answer_key(&call.session.namespace_name, request));
+    ledger::ask::deliver(call, api, answer);
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tidegate_core::Decision;
 use tidegate_core::queue::MessageId;
 
 use super::consumers::Consumers;
@@ -10,6 +11,7 @@ use crate::api::ledger::Stood;
 use crate::api::queue::receipt::id_digits;
 use crate::api::queue::{Outcome, Told};
 use crate::api::{NamespaceName, Queues, Refusal};
+use crate::transport::resp::ask;
 use crate::transport::resp::ledger::acquire;
 use crate::transport::resp::reply::Reply;
 
@@ -32,8 +34,14 @@ pub enum Shape {
     Document(Box<(NamespaceName, Told)>),
     /// A JSON document that somebody else than the engine has made, by the time that there is an outcome.
     Elsewhere(Arc<OnceLock<Result<Vec<u8>, Refusal>>>),
+    /// What came of taking from a throttle key, once a table was asked.
+    Decision(Arc<OnceLock<Result<Decision, Refusal>>>),
+    /// `OK`, once somebody else has done it.
+    OkElsewhere(Arc<OnceLock<Result<(), Refusal>>>),
     /// What came of an acquire that stood in line.
     Acquired(Box<Stood>),
+    /// What came of an acquire that waited for a table: a refusal is here, and whether it is to be told in few words.
+    AcquiredElsewhere(Arc<OnceLock<Refusal>>, bool),
 }
 
 impl Shape {
@@ -89,6 +97,14 @@ impl Shape {
                 let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));
                 answer(reply, next().and(made), |reply, document| reply.bulk(&document));
             }
+            Shape::Decision(made) => {
+                let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));
+                answer(reply, next().and(made), |reply, decision| reply.five(ask::numbers(&decision)));
+            }
+            Shape::OkElsewhere(made) => {
+                let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));
+                answer(reply, next().and(made), |reply, ()| reply.simple("OK"));
+            }
             Shape::Acquired(stood) => {
                 let queues = queues.ok_or_else(Refusal::queues_off);
                 let told = next().and_then(|outcome| match outcome {
@@ -97,6 +113,17 @@ impl Shape {
                 });
                 answer(reply, told, |reply, (acquired, now)| {
                     acquire::write(reply, &acquired, stood.is_quiet(), now);
+                });
+            }
+            Shape::AcquiredElsewhere(refused, quiet) => {
+                let told = next().and_then(|outcome| match (outcome, refused.get()) {
+                    (Outcome::Acquired(acquired), _) => {
+                        Ok((acquired, queues.ok_or_else(Refusal::queues_off)?))
+                    }
+                    (_, refused) => Err(refused.cloned().unwrap_or_else(Refusal::shutting_down)),
+                });
+                answer(reply, told, |reply, (acquired, queues)| {
+                    acquire::write(reply, &acquired, quiet, queues.now());
                 });
             }
             Shape::Document(about) => {

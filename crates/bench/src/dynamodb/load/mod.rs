@@ -1,0 +1,9 @@
+//! The client: asks at a pace, whatever the servers do, and remembers what was admitted.
+
+mod demand;
+mod lane;
+mod touches;
+mod turns;
+
+pub use demand::{Demand, Seen};
+pub use touches::touch;

@@ -1,0 +1,132 @@
+//! A purse, by a hand-driven clock.
+
+use super::*;
+
+const START: Nanos = 1_700_000_000 * NANOS_PER_S;
+const MS: u64 = NANOS_PER_S / 1000;
+const PACE: Pace =
+    Pace { ahead_ns: NANOS_PER_S, between_ns: 250 * MS, idle_ns: 2 * NANOS_PER_S, hold_ns: 3 * NANOS_PER_S };
+
+fn rate(per_s: u64) -> Bound {
+    Bound::Rate(Limit::per_second(per_s).unwrap())
+}
+
+fn draw(purse: &mut Purse, bound: &Bound, got: u64, left: i64, now: Nanos) -> Told {
+    let told = purse.wish(bound, 0, false, &PACE, now);
+    let (got, left) = (got * 1000, left * 1000);
+    let drawn = Drawn { got, decays_from: now + NANOS_PER_S, left, ..Drawn::default() };
+    purse.drawn(bound, &told.wish, &drawn, &PACE, now);
+    told
+}
+
+#[test]
+fn what_is_short_is_needed_and_what_was_drawn_is_spent() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    assert_eq!(purse.ready(&bound, 0, 101, START), Some(Ready::Never));
+    assert_eq!(purse.ready(&bound, 0, 5, START), None);
+    assert_eq!(purse.ready(&bound, 0, 3, START), None);
+    let told = draw(&mut purse, &bound, 8, 92, START);
+    assert_eq!((told.wish.need, told.wish.want), (5_000, 8_000));
+    assert_eq!(purse.ready(&bound, 0, 8, START), Some(Ready::Now));
+    purse.take(&bound, 8, START);
+    assert_eq!((purse.available(&bound, 0, START), purse.ready(&bound, 0, 1, START)), (92, None));
+    assert_eq!(purse.wish(&bound, 0, false, &PACE, START).consumed, 8);
+}
+
+#[test]
+fn a_denial_is_remembered_until_it_could_pass() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    purse.ready(&bound, 0, 50, START);
+    let told = purse.wish(&bound, 0, false, &PACE, START);
+    let ready = START + 400 * MS;
+    let drawn = Drawn { left: 10_000, ready: Some(ready), ..Drawn::default() };
+    purse.drawn(&bound, &told.wish, &drawn, &PACE, START);
+    assert_eq!(purse.ready(&bound, 0, 50, START + 300 * MS), Some(Ready::At(ready)));
+    // Less may be there sooner.
+    assert_eq!(purse.ready(&bound, 0, 1, START + 100 * MS), None);
+    assert_eq!(purse.ready(&bound, 0, 60, ready), None);
+    // Whoever is busy does not ask at once.
+    (0..8).for_each(|_| purse.take(&bound, 2, START));
+    let told = purse.wish(&bound, 0, false, &PACE, START);
+    purse.drawn(&bound, &told.wish, &Drawn { ready: Some(START + MS), ..drawn }, &PACE, START);
+    assert_eq!(purse.ready(&bound, 0, 1, START + 100 * MS), Some(Ready::At(START + 250 * MS)));
+    assert_eq!(purse.ready(&bound, 0, 1, START + 250 * MS), None);
+}
+
+#[test]
+fn debt_and_refunds_are_told_once_and_come_back_if_the_write_fails() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    draw(&mut purse, &bound, 10, 90, START);
+    purse.take(&bound, 25, START);
+    let told = purse.wish(&bound, 0, false, &PACE, START);
+    assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (15_000, 0, 25));
+    purse.failed(&bound, &told, false, START);
+    purse.give(20);
+    let told = purse.wish(&bound, 0, false, &PACE, START);
+    assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (0, 5_000, 5));
+    purse.failed(&bound, &told, true, START);
+    let told = purse.wish(&bound, 0, false, &PACE, START);
+    assert_eq!((told.wish.debt, told.wish.give_back, told.consumed), (0, 0, 5));
+    assert!(!purse.holds(&bound, 0, START));
+}
+
+#[test]
+fn a_refund_is_not_spent_here() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    draw(&mut purse, &bound, 10, 90, START);
+    purse.take(&bound, 10, START);
+    purse.give(10);
+    assert_eq!(purse.ready(&bound, 0, 1, START), None);
+    assert_eq!(purse.available(&bound, 0, START), 100);
+}
+
+#[test]
+fn a_busy_limit_is_drawn_ahead_of_need_and_an_idle_one_goes_back() {
+    let (bound, mut purse) = (rate(1000), Purse::default());
+    let mut now = START;
+    draw(&mut purse, &bound, 1000, 0, now);
+    let mut low_at = None;
+    for _ in 0..950 {
+        purse.take(&bound, 1, now);
+        now += MS;
+        if low_at.is_none() && purse.runs_low(&bound, &PACE, now) {
+            low_at = Some(purse.slices.held(&Limit::per_second(1000).unwrap(), now));
+        }
+    }
+    assert!(low_at.is_some_and(|held| (50_000..=100_000).contains(&held)), "{low_at:?}");
+    let want = purse.wish(&bound, 0, false, &PACE, now).wish.ahead;
+    assert!((800_000..=1_000_000).contains(&want), "{want}");
+    let drawn = Drawn { got: 500_000, decays_from: now + 3 * NANOS_PER_S, ..Drawn::default() };
+    purse.drawn(&bound, &Wish { want: 500_000, ..Wish::default() }, &drawn, &PACE, now);
+    assert!(!purse.is_due(&bound, 0, &PACE, now + NANOS_PER_S));
+    now += 2 * NANOS_PER_S;
+    assert!(purse.is_due(&bound, 0, &PACE, now));
+    assert_eq!(purse.wish(&bound, 0, true, &PACE, now).wish.give_back, 500_000);
+    assert!(!purse.holds(&bound, 0, now));
+}
+
+#[test]
+fn slots_are_drawn_and_idle_ones_go_back() {
+    let (cap, mut purse) = (Bound::Concurrency(10), Purse::default());
+    assert_eq!(purse.ready(&cap, 0, 2, START), None);
+    let told = purse.wish(&cap, 0, false, &PACE, START);
+    assert_eq!((told.wish.need, told.wish.want, told.wish.debt), (2, 2, 0));
+    let drawn = Drawn { got: 2, left: 3, slots: 2, ..Drawn::default() };
+    purse.drawn(&cap, &told.wish, &drawn, &PACE, START);
+    assert_eq!((purse.ready(&cap, 0, 2, START), purse.ready(&cap, 1, 2, START)), (Some(Ready::Now), None));
+    assert_eq!(purse.available(&cap, 1, START), 4);
+    let told = purse.wish(&cap, 1, true, &PACE, START);
+    assert_eq!((told.wish.give_back, purse.slots), (1, 1));
+    // A restart has lost what is in use: it is taken again.
+    purse.slots = 0;
+    assert_eq!(purse.wish(&cap, 1, false, &PACE, START).wish.debt, 1);
+}
+
+#[test]
+fn a_changed_rate_gives_back_what_is_held() {
+    let (old, new, mut purse) = (rate(100), rate(10), Purse::default());
+    draw(&mut purse, &old, 50, 50, START);
+    purse.change(&old, &new, START);
+    assert_eq!(purse.ready(&new, 0, 1, START), None);
+    assert_eq!(purse.wish(&new, 0, false, &PACE, START).wish.give_back, 50_000);
+}

@@ -1,0 +1,80 @@
+//! The node as others hold it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tidegate_ledger::{ClosedMinute, MinuteFilter};
+
+use crate::bucket::attribute::Holder;
+use crate::skew::Offset;
+use crate::table::handle::Table;
+
+use super::counters::Counters;
+use super::heartbeat;
+use super::shared::{Shared, lock};
+
+/// A node that runs. Clones are the same one.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) runtime: tokio::runtime::Handle,
+}
+
+impl Handle {
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.shared.table
+    }
+
+    /// Where calls to the table can be spawned.
+    pub fn runtime(&self) -> &tokio::runtime::Handle {
+        &self.runtime
+    }
+
+    /// What the node has done.
+    pub fn counters(&self) -> &Counters {
+        self.shared.counters.down_ns.store(self.shared.down_ns(), Ordering::Relaxed);
+        &self.shared.counters
+    }
+
+    /// The table's clock less this node's, as far as it is known.
+    pub fn skew(&self) -> Option<Offset> {
+        self.shared.skew.offset()
+    }
+
+    /// Whether the table answers.
+    pub fn is_available(&self) -> bool {
+        !self.shared.is_down() && !self.shared.has_lost_claim()
+    }
+
+    /// This node's number, and its life.
+    pub fn holder(&self) -> Holder {
+        self.shared.claim.holder()
+    }
+
+    /// Where another node is reached, if it lives and has said so.
+    pub fn address_of(&self, node: u16) -> Option<String> {
+        self.shared.peers.address(node, self.shared.now_ms())
+    }
+
+    /// Shows that the node lives, and looks who else does, now and not when it is time.
+    pub async fn beat(&self) {
+        heartbeat::once(&self.shared).await;
+    }
+
+    /// Makes an edit in the ledger that is in the table already. What is being loaded meanwhile does not undo it: it is
+    /// read again.
+    pub fn edit<T>(&self, edits: impl FnOnce() -> T) -> T {
+        self.shared.edit(edits)
+    }
+
+    /// Usage that was taken out of the ledger and is not in the table yet.
+    pub fn unflushed(&self, space: &str, filter: &MinuteFilter<'_>) -> Vec<ClosedMinute> {
+        lock(&self.shared.unflushed).find(space, filter)
+    }
+
+    /// Changes whenever usage has come into the table: who reads both, and finds it changed, reads again.
+    pub fn turns(&self) -> u64 {
+        self.shared.turns.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,144 @@
+//! Loading what is set for accounts, many in one call.
+
+use tidegate_ledger::{AccountKey, Loaded};
+
+use crate::bucket::asked::Owner;
+use crate::bucket::draw::{Seen, TOO_LONG, is_too_long, unsupported_bucket};
+use crate::config::load::{Account, Found};
+use crate::fault::Fault;
+use crate::layout::attribute::Item;
+use crate::layout::key::Key;
+use crate::table::get::Freshness;
+
+use super::counters::Operation;
+use super::shared::{Shared, lock};
+
+/// Accounts of one call: five keys each, a hundred at most.
+pub(crate) const BATCH: usize = 20;
+/// How often accounts are read again because of edits in the meantime.
+const TRIES: u32 = 4;
+
+impl Shared {
+    /// Loads accounts, and tells the ledger what is set for them, or that nobody knows. What is looked at again may be a moment
+    /// old, for half the price: what is missed is seen with the next look, which is in time as well.
+    pub(crate) async fn load(&self, keys: &[AccountKey], again: bool) {
+        for _ in 0..TRIES {
+            let edits = self.edits();
+            let freshness = match again && !self.has_edited_lately() {
+                true => Freshness::Eventual,
+                // What was set just now, by this node or another, is not forgotten again by an old copy.
+                false => Freshness::Consistent,
+            };
+            let found = self.find(keys, freshness).await;
+            self.counters.called(Operation::Load, &found);
+            let found = match found {
+                Ok(found) => found,
+                Err(fault) => return self.not_loaded(keys, &fault),
+            };
+            self.answered();
+            if self.unless_edited(edits, || self.take_over(keys, found)) {
+                return;
+            }
+        }
+        self.not_loaded(keys, &Fault::Conflict("what is set".into()));
+    }
+
+    fn take_over(&self, keys: &[AccountKey], found: Vec<Loaded>) {
+        for (key, loaded) in keys.iter().zip(found) {
+            if let Err(refused) = self.ledger.loaded(key, loaded, self.now()) {
+                tracing::warn!(%refused, "what is set in the table cannot be used");
+            }
+        }
+    }
+
+    fn not_loaded(&self, keys: &[AccountKey], fault: &Fault) {
+        tracing::debug!(%fault, "settings could not be loaded");
+        let until = self.failed(fault);
+        keys.iter().for_each(|key| self.ledger.load_failed(key, until, self.now()));
+    }
+
+    async fn find(&self, keys: &[AccountKey], freshness: Freshness) -> Result<Vec<Loaded>, Fault> {
+        let mut found = vec![Loaded::default(); keys.len()];
+        let (mut accounts, mut places) = (Vec::new(), Vec::new());
+        for (at, key) in keys.iter().enumerate() {
+            if is_too_long(&key.entity) {
+                // No key of the table holds it, and one such would fail all that are asked for with it.
+                found[at].unsupported = Some(TOO_LONG.into());
+                continue;
+            }
+            match self.table.find_space(&self.ledger.space_name(key.space)).await {
+                // Nobody has set anything in a namespace that is not there.
+                Ok(None) => {}
+                Ok(Some(ns)) => {
+                    let resource = self.ledger.word(key.resource).to_string();
+                    accounts.push(Account { ns, entity: key.entity.to_vec(), resource });
+                    places.push(at);
+                }
+                Err(fault @ Fault::Deleted(_)) => found[at].unsupported = Some(fault.to_string()),
+                Err(fault) => return Err(fault),
+            }
+        }
+        let loaded = match freshness {
+            Freshness::Eventual => self.table.load(&accounts, freshness).await?,
+            // Who asks for the first time will draw next.
+            Freshness::Consistent => {
+                let buckets = accounts.iter().map(bucket).collect::<Vec<_>>();
+                let both = tokio::join!(
+                    self.table.load(&accounts, freshness),
+                    self.table.get_all(&buckets, freshness)
+                );
+                let loaded = both.0?;
+                if let Ok(items) = both.1 {
+                    for ((at, account), loaded) in places.iter().zip(&accounts).zip(&loaded) {
+                        self.remember(&keys[*at], items.get(&bucket(account)), loaded);
+                    }
+                }
+                loaded
+            }
+        };
+        for ((at, account), loaded) in places.into_iter().zip(&accounts).zip(loaded) {
+            found[at] = loaded.loaded;
+            if found[at].unsupported.is_none() && lock(&self.refused).contains_key(&keys[at]) {
+                found[at].unsupported = self.look_again(&keys[at], account).await?;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Remembers how an account's bucket was, for its first draw.
+    fn remember(&self, key: &AccountKey, item: Option<&Item>, found: &Found) {
+        let owner = match (&found.stamp, &found.loaded.entity) {
+            (None, _) => Some(Owner::default()),
+            (Some(stamp), Some(entity)) => stamp.incarnation.clone().map(|incarnation| Owner {
+                exists: true,
+                parent: entity.parent.clone(),
+                generation: stamp
+                    .generation
+                    .and_then(|generation| i64::try_from(generation).ok())
+                    .unwrap_or(0),
+                incarnation,
+            }),
+            (Some(_), None) => None,
+        };
+        let mut memory = lock(&self.memory);
+        let known = memory.take(key);
+        if let Some(seen) = known.or_else(|| Seen::found(item, owner, self.now_ms() as i64)) {
+            memory.put(key.clone(), seen);
+        }
+    }
+
+    /// Whether a bucket that could not be used still cannot.
+    async fn look_again(&self, key: &AccountKey, account: &Account) -> Result<Option<String>, Fault> {
+        let still = unsupported_bucket(&self.table, &self.counters, account, self.now_ms()).await?;
+        match &still {
+            Some(what) => lock(&self.refused).insert(key.clone(), what.clone()),
+            None => lock(&self.refused).remove(key),
+        };
+        Ok(still)
+    }
+}
+
+/// Where an account's bucket is, or its first item.
+fn bucket(account: &Account) -> Key {
+    Key::bucket(&account.ns, &account.entity, &account.resource, 0)
+}

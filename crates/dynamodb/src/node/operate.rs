@@ -1,0 +1,120 @@
+//! What is done with one account's bucket on request: looking at it, filling it.
+
+use std::collections::HashMap;
+
+use tidegate_ledger::{AccountKey, Word};
+use tokio::sync::oneshot;
+
+use crate::bucket::call::Calls;
+use crate::bucket::fill::{Fill, Filling, filled, images};
+use crate::bucket::place::Place;
+use crate::fault::Fault;
+
+use super::handle::Handle;
+use super::shared::{Shared, lock};
+
+/// Accounts whose slices are to go back now.
+pub(crate) type Returns = HashMap<AccountKey, Return>;
+
+/// Slices that are to go back.
+#[derive(Default)]
+pub(crate) struct Return {
+    /// Who waits for it.
+    waits: Vec<oneshot::Sender<()>>,
+    /// A draw is wanted for it: one is enough.
+    is_wanted: bool,
+}
+
+impl Handle {
+    /// Looks at an account's bucket, and tells the ledger what is left there. A bucket that is not there is full.
+    pub async fn look(&self, key: &AccountKey) -> Result<(), Fault> {
+        let shared = &self.shared;
+        let Some(place) = shared.place(key).await? else { return Ok(()) };
+        let now_ms = shared.now_ms() as i64;
+        let images = images(&shared.calls(), &place, now_ms).await?;
+        let mut left: HashMap<&str, i64> = HashMap::new();
+        for (stored, level) in filled(&images, &[], self.holder().node, now_ms).iter().flatten() {
+            *left.entry(&stored.limit).or_default() += level.tokens;
+        }
+        let left: Vec<(&str, i64)> = left.into_iter().collect();
+        shared.ledger.seen(key, &left, shared.now());
+        Ok(())
+    }
+
+    /// Fills an account's bucket: to the burst, or by so many tokens and not beyond it. False if that was done before
+    /// under the same key (1 to 64 of `[A-Za-z0-9._:-]`, remembered three days).
+    pub async fn refill(
+        &self,
+        key: &AccountKey,
+        fills: &[Fill],
+        operation: Option<&str>,
+    ) -> Result<bool, Fault> {
+        let shared = &self.shared;
+        // What this node holds is part of what there is: it goes back first, so that it is counted once.
+        let (done, waits) = oneshot::channel();
+        lock(&shared.returns).entry(key.clone()).or_default().waits.push(done);
+        shared.wake.notify_one();
+        let patience = shared.table.settings().call_timeout() * 2;
+        if tokio::time::timeout(patience, waits).await.is_err() {
+            return Err(Fault::Unavailable {
+                what: "what this node holds could not go back".into(),
+                unsure: false,
+            });
+        }
+        let Some(place) = shared.place(key).await? else { return Ok(true) };
+        let now_ms = shared.now_ms() as i64;
+        let filling = Filling {
+            calls: shared.calls(),
+            place: &place,
+            fills,
+            key: operation,
+            node: self.holder().node,
+            now_ms,
+        };
+        let is_new = filling.run().await?;
+        lock(&shared.memory).take(key);
+        self.look(key).await?;
+        Ok(is_new)
+    }
+}
+
+impl Shared {
+    pub(crate) fn calls(&self) -> Calls<'_> {
+        Calls { table: &self.table, counters: &self.counters }
+    }
+
+    /// Where an account's bucket is; nothing if its namespace is not there.
+    async fn place(&self, key: &AccountKey) -> Result<Option<Place>, Fault> {
+        let ns = self.table.find_space(&self.ledger.space_name(key.space)).await?;
+        Ok(ns.map(|ns| Place {
+            ns,
+            entity: key.entity.to_vec(),
+            resource: self.ledger.word(key.resource).to_string(),
+            call: (key.call != Word::NONE).then(|| self.ledger.word(key.call).to_string()),
+            shard: 0,
+        }))
+    }
+
+    /// Whether an account's slices are to go back with its next draw.
+    pub(crate) fn is_returning(&self, key: &AccountKey) -> bool {
+        self.is_stopping() || lock(&self.returns).contains_key(key)
+    }
+
+    /// Accounts that a draw is to be made for because of that, each told once.
+    pub(crate) fn take_returns(&self, out: &mut Vec<AccountKey>) {
+        for (key, returns) in lock(&self.returns).iter_mut() {
+            if !std::mem::replace(&mut returns.is_wanted, true) {
+                out.push(key.clone());
+            }
+        }
+    }
+
+    /// They have, or could not.
+    pub(crate) fn returned(&self, key: &AccountKey) {
+        let Some(Return { waits, .. }) = lock(&self.returns).remove(key) else { return };
+        for waits in waits {
+            // Whoever waited may have given up.
+            waits.send(()).unwrap_or_default();
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A ledger whose buckets live in a table that other nodes use, too.
+//!
+//! Decisions are made here as ever, by what this node holds: slices that it has drawn, settings that it has loaded. What
+//! it is short of is put on a list of wants; whoever talks to the table takes them, and tells what came of each. Nothing
+//! here waits: an acquire that only the table can decide is [`Undecided`], and asked again when its wants are met.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`want`] | what is wanted of the table, and what comes of it |
+//! | `state` | what an account has beside its limits: purses, and what is known of the table |
+//! | `wanted` | the list of wants, and who waits for them |
+//! | `load` | settings that come in, and which are to be looked at again |
+//! | `draw` | orders of writes, and what they have brought |
+//! | `decided` | waiting for what is undecided |
+
+mod decided;
+mod draw;
+mod load;
+mod state;
+pub mod want;
+mod wanted;
+
+pub use decided::Decided;
+pub use want::{AccountKey, Line, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
+
+pub(crate) use state::RemoteAccount;
+pub(crate) use wanted::Remote;

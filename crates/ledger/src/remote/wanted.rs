@@ -1,0 +1,63 @@
+//! The list of wants, and who waits for them.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use super::want::{AccountKey, RemoteOptions, Want};
+
+type Wake = Box<dyn Fn() + Send + Sync>;
+
+/// What a ledger over a table has beside.
+pub(crate) struct Remote {
+    pub(crate) options: RemoteOptions,
+    wanted: Mutex<Vec<Want>>,
+    /// Something was put on the list since somebody was last woken.
+    news: AtomicBool,
+    wake: OnceLock<Wake>,
+    pub(super) waiting: Mutex<HashMap<AccountKey, Vec<Waker>>>,
+}
+
+impl Remote {
+    pub(crate) fn new(options: RemoteOptions) -> Remote {
+        Remote {
+            options,
+            wanted: Mutex::default(),
+            news: AtomicBool::new(false),
+            wake: OnceLock::new(),
+            waiting: Mutex::default(),
+        }
+    }
+
+    /// Puts a want on the list. Locks are held: nobody is woken yet.
+    pub(crate) fn post(&self, want: Want) {
+        self.wanted.lock().push(want);
+        self.news.store(true, Ordering::Release);
+    }
+
+    /// Wakes whoever takes the list, if there is news. No lock is held.
+    #[inline]
+    pub(crate) fn wake(&self) {
+        let news = self.news.load(Ordering::Acquire) && self.news.swap(false, Ordering::AcqRel);
+        if let (true, Some(wake)) = (news, self.wake.get()) {
+            wake();
+        }
+    }
+
+    pub(super) fn on_wanted(&self, wake: Wake) {
+        self.wake.get_or_init(|| wake);
+    }
+
+    pub(super) fn take(&self, out: &mut Vec<Want>) {
+        out.append(&mut self.wanted.lock());
+    }
+
+    /// Wakes those who wait for an account.
+    pub(super) fn tell(&self, key: &AccountKey) {
+        let wakers = self.waiting.lock().remove(key);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+}

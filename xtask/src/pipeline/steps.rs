@@ -32,7 +32,6 @@ const STEPS: &[Step] = &[
         run: |workspace| wire::run(workspace, wire::Store::Embedded, &[]),
     },
     Step { headline: "entities and limits over the wire, on DynamoDB", run: wire::run_ledger_on_dynamodb },
-    Step { headline: "limits on DynamoDB", run: |workspace| wire::run_dynamodb(workspace, &[]) },
     Step { headline: "the Python package", run: |workspace| wire::run_package(workspace, &[]) },
 ];
 

@@ -54,6 +54,7 @@ impl Cell<'_> {
         eprintln!("       {}", table.meter.operations_since_last());
         if let Some(refusal) = &seen.refusal {
             eprintln!("       not decided: {}, one of them: {refusal}", seen.refused);
+            nodes.logs().iter().for_each(|log| eprintln!("       {log}"));
         }
         let rss_bytes = nodes.rss_bytes()? as f64;
         nodes.stop()?;
@@ -80,6 +81,8 @@ impl Cell<'_> {
 /// What a load showed, over its decisions; the shares are of all that was asked.
 pub fn figures(seen: &Seen, cost: Cost, limit: Limit) -> Figures {
     let requests = seen.outcome.requests as f64;
+    let (p50_us, p99_us) = (seen.outcome.latency.quantile_us(0.5), seen.outcome.latency.quantile_us(0.99));
+    eprintln!("       p50 {p50_us:.0} us, p99 {p99_us:.0} us, {:.5} units each", cost.write_units / requests);
     Figures {
         ops_per_s: Some(requests / seen.outcome.elapsed.as_secs_f64()),
         cpu_us_per_op: None,

@@ -13,8 +13,9 @@ use crate::peers::Tidegate;
 use crate::queue::broker::link::Link;
 use crate::queue::broker::resp;
 
-/// How long a server may take to return what it holds and to flush what it has counted.
-const STOP_WITHIN: Duration = Duration::from_secs(30);
+/// How long a server may take to return what it holds and to flush what it has counted: of 10,000 entities, that is some
+/// 50,000 calls.
+const STOP_WITHIN: Duration = Duration::from_secs(180);
 
 /// Running servers, each with data of its own.
 pub struct Nodes(Vec<Tidegate>);
@@ -45,6 +46,11 @@ impl Nodes {
         let settings = serde_json::to_vec(&json!({ "limits": [limit.term()] }))?;
         let words = [b"LIMITS".as_slice(), b"SET", b"RESOURCE", resource.as_bytes(), &settings];
         resp::ask(&mut Link::connect(node.doors.resp)?, &words, resp::accepted)
+    }
+
+    /// What each has logged last.
+    pub fn logs(&self) -> Vec<String> {
+        self.0.iter().map(|node| node.process.log()).collect()
     }
 
     /// CPU time that all of them have used so far.

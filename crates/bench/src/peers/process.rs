@@ -156,7 +156,8 @@ impl Process {
         anyhow!("{} {what}; its log ends: {}", self.name, self.log())
     }
 
-    fn log(&self) -> String {
+    /// The end of what it has logged.
+    pub fn log(&self) -> String {
         let log = self.dir.as_ref().map(|dir| dir.path().join("log"));
         let log = log.and_then(|log| std::fs::read(log).ok()).unwrap_or_default();
         String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_SHOWN)..]).trim().to_string()

@@ -82,6 +82,12 @@ impl Shared {
     fn undrawn(&self, order: &Order, undrawn: Undrawn) -> Then {
         let entity = String::from_utf8_lossy(&order.key.entity);
         match undrawn {
+            // Others were faster, every time: the table is well. Whoever waits asks again.
+            Undrawn::Failed(crate::fault::Fault::Conflict(_)) => {
+                self.answered();
+                self.ledger.draw_failed(order, 0, self.now());
+                Then::Nothing
+            }
             Undrawn::Failed(fault) => {
                 tracing::debug!(%entity, resource = %order.resource, %fault, "a draw has failed");
                 let until = self.failed(&fault);

@@ -299,6 +299,8 @@ impl Purse {
     /// Somebody has looked at the source: this is what it holds.
     pub fn seen(&mut self, left: i64, now: Nanos) {
         (self.left, self.written_at) = (left, now);
+        // There may be more than when somebody was denied.
+        (self.denied_until, self.paced_until) = (0, 0);
     }
 
     /// A write has not happened: what was taken out comes back. `unsure` if nobody knows: then what went back is lost,

@@ -15,6 +15,8 @@ const CLIENT: &str = "tidegate-client";
 /// Builds all examples with the features of the test build, so that nothing is compiled twice, and runs them.
 pub fn run(workspace: &Workspace) -> Result<()> {
     process::run(&mut process::cargo(workspace, &["build", "--workspace", "--all-features", "--examples"]))?;
+    // A build leaves gigabytes on their way to the disk, and whoever waits for a sync after it waits for all of them.
+    process::run(&mut Command::new("sync"))?;
     let server = RunningServer::start(workspace)?;
     let metadata = MetadataCommand::new().manifest_path(workspace.path("Cargo.toml")).no_deps().exec()?;
     for package in metadata.workspace_packages() {

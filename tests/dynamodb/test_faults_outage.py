@@ -12,7 +12,8 @@ from polling import eventually
 
 RESOURCE = "gpt-4"
 TIMEOUT_MS = 600
-QUICK = {"timeout_ms": TIMEOUT_MS, "request_timeout_ms": 150, "request_attempts": 2, "config_refresh_ms": 300}
+# An emulator shares its machine with the tests: what it answers within half a second is no fault.
+QUICK = {"timeout_ms": TIMEOUT_MS, "request_timeout_ms": 500, "request_attempts": 2, "config_refresh_ms": 300}
 # What a loaded machine may be late by.
 LATE_S = 1.0
 

@@ -11,6 +11,7 @@ use super::counters::Operation;
 use super::draws::Then;
 use super::line::Line;
 use super::loads::BATCH;
+use super::settings::NodeSettings;
 use super::shared::Shared;
 use crate::layout::key::Key;
 use crate::table::get::Freshness;
@@ -37,6 +38,8 @@ pub(crate) struct Run {
     loads: Line<AccountKey>,
     /// Accounts that were loaded, and are looked at again.
     looks: Line<AccountKey>,
+    /// Calls under way for these two.
+    loading: [usize; 2],
     ended: mpsc::UnboundedReceiver<Ended>,
     ends: mpsc::UnboundedSender<Ended>,
     wants: Vec<Want>,
@@ -54,8 +57,9 @@ impl Run {
         let now = Instant::now();
         Run {
             draws: Line::new(settings.draws_at_once.max(1), settings.most_waiting),
-            loads: Line::new(settings.loads_at_once.max(1), settings.most_waiting),
-            looks: Line::new(settings.loads_at_once.max(1), settings.most_waiting),
+            loads: Line::new(most_loading(&settings), settings.most_waiting),
+            looks: Line::new(most_loading(&settings), settings.most_waiting),
+            loading: [0; 2],
             ended,
             ends,
             wants: Vec::new(),
@@ -151,11 +155,13 @@ impl Run {
         self.start_draws();
         for again in [false, true] {
             let line = if again { &mut self.looks } else { &mut self.loads };
-            loop {
+            let loading = &mut self.loading[usize::from(again)];
+            while *loading < self.shared.settings.loads_at_once.max(1) {
                 let keys: Vec<_> = std::iter::from_fn(|| line.next()).take(BATCH).collect();
                 if keys.is_empty() {
                     break;
                 }
+                *loading += 1;
                 let (shared, ends) = (Arc::clone(&self.shared), self.ends.clone());
                 tokio::spawn(async move {
                     shared.load(&keys, again).await;
@@ -187,6 +193,7 @@ impl Run {
             Some(Ended::Loaded(keys, again)) => {
                 let line = if again { &mut self.looks } else { &mut self.loads };
                 keys.iter().for_each(|key| line.done(key));
+                self.loading[usize::from(again)] -= 1;
             }
             Some(Ended::Probed) => self.is_probing = false,
             None => {}
@@ -229,6 +236,11 @@ impl Run {
             ends.send(Ended::Probed).unwrap_or_default();
         });
     }
+}
+
+/// Accounts that may be loaded at once.
+fn most_loading(settings: &NodeSettings) -> usize {
+    settings.loads_at_once.max(1) * BATCH
 }
 
 /// Twice as often as a change has to be seen, so that it is seen in time however long a look takes.

@@ -27,8 +27,8 @@ use super::place::Place;
 use super::plan::{Plan, Unsupported, Yield, plan};
 use super::write::expression;
 
-/// How often one draw plans before it gives up: somebody else was always faster.
-const TRIES: u32 = 10;
+/// How often one draw plans before it gives up, for now: somebody else was always faster.
+const TRIES: u32 = 16;
 /// How many tries come at once.
 const AT_ONCE: u32 = 3;
 /// How long an owner's record that was read is not read again, in milliseconds.
@@ -195,8 +195,9 @@ impl<'a> Attempt<'a> {
                 counters::add(&self.drawer.counters.retries, 1);
             }
             if attempt > AT_ONCE {
-                // Others are at it as well: whoever waits longer lets them go first.
-                pause(attempt - AT_ONCE).await;
+                // Others are at it as well: not in step with them. What was there before the pause is not there any more.
+                pause(0).await;
+                seen.image = self.read(place).await?;
             }
             let now_ms = self.drawer.now_ms();
             let Some(image) = seen.image.take() else {

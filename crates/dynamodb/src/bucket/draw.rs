@@ -34,7 +34,7 @@ const AT_ONCE: u32 = 3;
 /// How long an owner's record that was read is not read again, in milliseconds.
 const OWNER_PACE_MS: i64 = 5_000;
 /// For how long an item that was missing is taken to be so, in milliseconds. If it is not, the table says so.
-const FOUND_MS: i64 = 1_000;
+const FOUND_MS: i64 = 10_000;
 const MS: u64 = 1_000_000;
 
 /// Why an entity has no bucket.

@@ -13,6 +13,7 @@ use super::line::Line;
 use super::loads::BATCH;
 use super::settings::NodeSettings;
 use super::shared::Shared;
+use super::window::Window;
 use crate::layout::key::Key;
 use crate::table::get::Freshness;
 
@@ -35,6 +36,7 @@ enum Ended {
 pub(crate) struct Run {
     shared: Arc<Shared>,
     draws: Line<AccountKey>,
+    window: Window,
     loads: Line<AccountKey>,
     /// Accounts that were loaded, and are looked at again.
     looks: Line<AccountKey>,
@@ -57,6 +59,7 @@ impl Run {
         let now = Instant::now();
         Run {
             draws: Line::new(settings.draws_at_once.max(1), settings.most_waiting),
+            window: Window::new(settings.draws_at_once),
             loads: Line::new(most_loading(&settings), settings.most_waiting),
             looks: Line::new(most_loading(&settings), settings.most_waiting),
             loading: [0; 2],
@@ -186,6 +189,11 @@ impl Run {
         match ended {
             Some(Ended::Drawn(key, then)) => {
                 self.draws.done(&key);
+                match then {
+                    Then::Slow => self.window.unanswered(self.draws.running()),
+                    Then::Nothing | Then::Load => self.window.answered(),
+                }
+                self.draws.set_most_running(self.window.size());
                 if then == Then::Load {
                     self.loads.want(key);
                 }

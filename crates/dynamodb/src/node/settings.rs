@@ -3,7 +3,7 @@
 /// How a node works. How the table is reached is in [`Settings`](crate::Settings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
-    /// How many accounts are drawn for at once.
+    /// How many accounts are drawn for at once, while the table answers in time.
     pub draws_at_once: usize,
     /// How many calls load accounts at once, each as many as it takes: while all are under way, those that come next
     /// gather for one.

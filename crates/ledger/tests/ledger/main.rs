@@ -13,4 +13,5 @@ mod queue;
 mod remote;
 mod stress;
 mod terms;
+mod undecided;
 mod world;

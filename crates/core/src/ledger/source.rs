@@ -195,12 +195,12 @@ impl Wish {
                 // In whole tokens: nobody spends a part of one.
                 self.want.saturating_add(ahead as u64 / MILLI as u64 * MILLI as u64)
             }
-            // There is plenty, and it decays soon: it takes more to last. But half of it stays for others.
+            // There is plenty, and it decays soon: it takes more to last. But a part of it stays for others.
             false => {
                 let decays = rate.within(ahead_ms.saturating_sub(until_full) as i64);
                 let on_top = if self.ahead == 0 { 0 } else { u64::try_from(decays).unwrap_or(0) };
                 let wanted = self.want.saturating_add(expected).saturating_add(on_top);
-                wanted.min(self.want.max(there / 2))
+                wanted.min(self.want.max(there / 4 * 3))
             }
         };
         wanted.min(there).max(self.need)
@@ -296,7 +296,7 @@ mod tests {
             let level = Level { tokens: tokens * MILLI, remainder: 0 };
             plan(&[Line { rate, level, wish, reserved: 0 }], START, START)[0].got.div_ceil(1000)
         };
-        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 30, 50));
+        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 30, 75));
         assert_eq!((got(100, 80, 9, 1000), got(40, 1, 9, 200), got(40, 1, 100, 1000)), (80, 10, 40));
         // It decays from 600 ms on: what is spent after that is left.
         assert_eq!((got(40, 1, 10, 1000), got(40, 1, 50, 1000), got(5, 5, 50, 1000)), (7, 31, 5));

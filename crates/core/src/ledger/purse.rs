@@ -140,7 +140,9 @@ impl Purse {
         let denied = missing >= self.denied
             && now < self.denied_until
             && now < self.denied_at.saturating_add(DENIED_NS);
-        if denied || now < self.paced_until {
+        // Who could be paid, by what was there last, is not made to wait.
+        let paced = now < self.paced_until && self.left < i64::try_from(missing).unwrap_or(i64::MAX);
+        if denied || paced {
             let until = if denied { self.denied_until } else { self.paced_until };
             return Some(match bound {
                 // Slots come back when somebody gives them back.
@@ -287,14 +289,15 @@ impl Purse {
                 self.consumed = self.consumed.saturating_sub_unsigned(drawn.told);
                 let until = now.saturating_add(pace.hold_ns);
                 // What somebody waits for is as good as spent since it was granted: it is there for them still, for as
-                // long as they take to ask again.
+                // long as they take to ask again. The rest decays as if it was spent.
                 let needed = drawn.got.min(wish.need);
                 if needed > 0 {
                     let decays_from = drawn.decays_from.max(now.saturating_add(GRACE_NS));
                     self.slices.add(needed, (decays_from, until), limit, now);
                 }
                 if drawn.got > needed {
-                    self.slices.add(drawn.got - needed, (drawn.decays_from, until), limit, now);
+                    let decays_from = drawn.decays_from.saturating_add(comes_within(limit, needed));
+                    self.slices.add(drawn.got - needed, (decays_from, until), limit, now);
                 }
             }
             Bound::Concurrency(_) => self.slots = drawn.slots,
@@ -448,6 +451,13 @@ impl Purse {
         let gain = elapsed.saturating_mul(u128::from(limit.count()) * u128::from(MILLI)) / limit.period_ns();
         self.left.saturating_add(i64::try_from(gain).unwrap_or(i64::MAX)).min(burst)
     }
+}
+
+/// The time in which so many thousandths of tokens come in, rounded down.
+fn comes_within(limit: &Limit, milli: u64) -> u64 {
+    let time =
+        u128::from(milli).saturating_mul(limit.period_ns()) / (u128::from(limit.count()) * u128::from(MILLI));
+    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 /// A bucket that is full again after a short while has to be drawn from more often, or it overflows.

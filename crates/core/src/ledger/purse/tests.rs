@@ -48,7 +48,7 @@ fn a_denial_is_remembered_until_it_could_pass() {
     // Whoever is busy does not ask at once.
     (0..8).for_each(|_| purse.take(&bound, 2, START));
     let told = purse.wish(&bound, 0, false, &PACE, START);
-    purse.drawn(&bound, &told.wish, &Drawn { ready: Some(START + MS), ..drawn }, &PACE, START);
+    purse.drawn(&bound, &told.wish, &Drawn { ready: Some(START + MS), left: 500, ..drawn }, &PACE, START);
     assert_eq!(purse.ready(&bound, 0, 1, START + 100 * MS), Some(Ready::At(START + 250 * MS)));
     assert_eq!(purse.ready(&bound, 0, 1, START + 250 * MS), None);
 }

@@ -218,6 +218,27 @@ fn slots_are_shared_and_come_back() {
 }
 
 #[test]
+fn leases_that_come_back_take_their_slots_and_are_settled_before_anything_is_known() {
+    let mut world = World::new(1, "tpm=1000/day inflight=3");
+    let leases = [(); 2].map(|()| match world.decide(0, "acme", &[("tpm", 30)]) {
+        Acquired::Granted(granted) => granted.lease.unwrap(),
+        other => panic!("{other:?}"),
+    });
+    world.return_all();
+    let mut records = Vec::new();
+    world.nodes[0].ledger.drain(world.now, &mut |record| records.push(record.to_vec()));
+    // It is started again, and the others have taken its slots for those of the dead.
+    world.nodes[0] = Node::new(0);
+    world.table.items.get_mut(&b"acme"[..]).unwrap().slots.clear();
+    let ledger = Arc::clone(&world.nodes[0].ledger);
+    assert!(records.iter().all(|record| ledger.restore(record, world.now)));
+    ledger.settle(ledger.space("default").unwrap(), leases[0], &[("tpm", 10)], world.now).unwrap();
+    (0..6000).for_each(|_| world.tick());
+    assert_eq!((world.consumed("acme", "tpm"), world.left("acme", "tpm")), (40, 960));
+    assert_eq!(world.table.items[&b"acme"[..]].slots["inflight"][&0], 1);
+}
+
+#[test]
 fn a_table_that_is_down_stops_nobody_who_holds_enough() {
     let mut world = World::new(1, "rpm=1000/minute");
     for _ in 0..20 {

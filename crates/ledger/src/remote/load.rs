@@ -179,6 +179,7 @@ impl Ledger {
         shard.held.set(place.holder);
         self.post(&mut shard, place.holder, place.account, None);
         drop(shard);
+        self.hold_waiting(key, now);
         if lane_waits {
             // A lane may wait at a child's bucket for its parent to be known.
             self.shape.fetch_add(1, Ordering::Release);

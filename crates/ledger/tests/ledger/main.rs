@@ -4,6 +4,7 @@ mod acquire;
 mod cascade;
 mod concurrency;
 mod edits;
+mod held;
 mod keep;
 mod keys;
 mod leases;

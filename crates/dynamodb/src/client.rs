@@ -16,6 +16,7 @@ use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_http_client::Builder;
 use aws_smithy_http_client::tls::{Provider, rustls_provider::CryptoMode};
 
+use crate::attempts::{AttemptCounts, AttemptWatch};
 use crate::date::{DateWatch, OnDate};
 use crate::settings::{FIRST_PAUSE, LONGEST_PAUSE, Settings};
 
@@ -38,16 +39,25 @@ pub(crate) fn patient() -> aws_sdk_dynamodb::config::Builder {
     aws_sdk_dynamodb::Config::builder().timeout_config(timeouts)
 }
 
-/// A client, and who wants to know of dates.
-pub(crate) async fn client(settings: &Settings) -> (Client, Arc<OnceLock<OnDate>>) {
-    let on_date = Arc::new(OnceLock::new());
+/// What is watched of every call.
+#[derive(Default)]
+pub(crate) struct Watched {
+    /// Who wants to know of dates.
+    pub(crate) on_date: Arc<OnceLock<OnDate>>,
+    pub(crate) attempts: Arc<AttemptCounts>,
+}
+
+/// A client.
+pub(crate) async fn client(settings: &Settings) -> (Client, Watched) {
+    let watched = Watched::default();
     let shared = config(settings).await;
     let config = aws_sdk_dynamodb::config::Builder::from(&shared)
         .retry_config(retries(settings))
         .timeout_config(timeouts(settings))
-        .interceptor(DateWatch::new(Arc::clone(&on_date)))
+        .interceptor(DateWatch::new(Arc::clone(&watched.on_date)))
+        .interceptor(AttemptWatch(Arc::clone(&watched.attempts)))
         .build();
-    (Client::from_conf(config), on_date)
+    (Client::from_conf(config), watched)
 }
 
 async fn config(settings: &Settings) -> SdkConfig {

@@ -123,7 +123,8 @@ impl Fault {
     }
 }
 
-fn told(table: &str, code: Option<&str>, message: Option<&str>, status: u16) -> Fault {
+/// The fault that a reply tells of.
+pub(crate) fn told(table: &str, code: Option<&str>, message: Option<&str>, status: u16) -> Fault {
     let code = code.unwrap_or("an error without a code");
     let what = match message {
         Some(message) => format!("{code}: {message}"),

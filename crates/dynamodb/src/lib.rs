@@ -6,7 +6,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`settings`], [`fault`], `client`, [`date`] | how the table is reached, and what goes wrong |
+//! | [`settings`], [`fault`], `client`, [`date`], `attempts` | how the table is reached, and what goes wrong |
 //! | [`layout`] | keys, attributes, items as values; pure |
 //! | [`table`] | making it, looking at it, the calls that all else is made of |
 //! | [`namespace`] | from names to ids |
@@ -38,6 +38,7 @@
 //! | list all that is set | [`Table::scopes`] | GSI4, then BatchGetItem |
 //! | namespaces | [`Table::space`], [`Table::namespaces`], [`Table::delete_namespace`], [`Table::recover_namespace`], [`Table::purge_namespace`] | registry; GSI4 to purge |
 
+mod attempts;
 pub mod audit;
 pub mod bucket;
 mod client;
@@ -53,6 +54,7 @@ pub mod skew;
 pub mod table;
 pub mod usage;
 
+pub use attempts::AttemptCounts;
 pub use config::{Committed, Found, Page, Row, Seen, SeenValue};
 pub use date::{DateSeen, OnDate};
 pub use fault::Fault;

@@ -188,7 +188,7 @@ impl Account {
             .rare
             .as_ref()
             .and_then(|rare| rare.remote.as_ref())
-            .is_some_and(|remote| remote.is_open() || remote.is_used())
+            .is_some_and(|remote| remote.is_open() || remote.is_used() || !remote.unposted.is_empty())
             || self.holds_any(now)
         {
             return false;
@@ -328,14 +328,35 @@ impl Account {
         let (purse, bound) = match (at, bound, remote.left.iter_mut().find(|left| left.limit == limit)) {
             (Some(at), Some(bound), _) => (&mut remote.purses[at], bound),
             (_, _, Some(left)) => (&mut left.purse, left.bound),
-            // A limit that has gone bounds nobody.
-            _ => return,
+            _ => {
+                // A limit that has gone bounds nobody; of one that came back with its lease nobody knows yet.
+                if !remote.is_loaded() {
+                    remote.unposted.push((limit, if taken { amount.into() } else { -i128::from(amount) }));
+                }
+                return;
+            }
         };
         match bound {
             Bound::Rate(_) if taken => purse.take(&bound, amount, now),
             Bound::Rate(_) => purse.give(amount),
             Bound::Concurrency(_) => {}
         }
+    }
+
+    /// Posts what could not be before it was known what is set.
+    pub(crate) fn post_late(&mut self, now: Nanos) {
+        let unposted = self.remote().map(|remote| std::mem::take(&mut remote.unposted));
+        for (limit, tokens) in unposted.into_iter().flatten() {
+            self.shift(limit, tokens, now);
+        }
+    }
+
+    /// Whether it has to be loaded though nobody asks: leases that came back hold or have changed what is bound by nobody
+    /// knows what.
+    pub(crate) fn is_unknown(&self) -> bool {
+        let Some(remote) = self.rare.as_ref().and_then(|rare| rare.remote.as_deref()) else { return false };
+        let flies = || self.orphans().iter().any(|orphan| orphan.slot.in_flight > 0);
+        !remote.is_loaded() && (!remote.unposted.is_empty() || flies())
     }
 
     /// What could be taken of a limit, and the time until it is full.

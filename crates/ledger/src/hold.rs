@@ -105,6 +105,10 @@ impl Ledger {
             let account = shard.holder(place.holder).account(place.account);
             let slot = account.slot(item.limit, now).0;
             slot.in_flight = slot.in_flight.saturating_add(u32::try_from(slots).unwrap_or(u32::MAX));
+            if account.is_remote() {
+                // The table is to hear of slots that came back.
+                shard.held.set(place.holder);
+            }
         }
     }
 

@@ -43,8 +43,10 @@ pub(crate) fn cap_step<'a>(
         .map(|cap| cap.holders.iter().filter(|(holder, _)| *holder != request.me && (request.gone)(*holder)))
         .map(|gone| gone.copied().collect())
         .unwrap_or_default();
-    // Slots that were taken beyond the cap, after a restart, are counted like any other.
-    let given = slots(line.wish.give_back) - slots(line.wish.debt);
+    // Who was taken for dead has nothing left to give back. Slots that were taken beyond the cap, after a restart, are counted
+    // like any other.
+    let back = slots(line.wish.give_back).min(held.unwrap_or(0)).max(0);
+    let given = back - slots(line.wish.debt);
     let settled = out.unwrap_or(0) - reclaimed.iter().map(|(_, n)| *n).sum::<i64>() - given;
     let free = (most - settled).max(0);
     let need = slots(line.wish.need);

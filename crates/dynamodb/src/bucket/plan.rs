@@ -425,6 +425,19 @@ mod tests {
     }
 
     #[test]
+    fn slots_that_were_taken_over_do_not_go_back_twice() {
+        for (held, left) in [(None, 3), (Some(1), 2), (Some(2), 1)] {
+            let holders = held.map(|held| (ME, held)).into_iter().collect();
+            let caps = vec![Cap { limit: "inflight".into(), out: Some(3), holders }];
+            let image = Image { caps, ..image(vec![]) };
+            let lines = [cap(4, Wish { give_back: 2, ..Wish::default() })];
+            let plan = plan(&image, &request(&lines, NOW)).unwrap();
+            assert_eq!((plan.caps[0].change, plan.caps[0].held.1), (left - 3, 0), "{held:?}");
+            assert_eq!(plan.yields[0].slots, 0);
+        }
+    }
+
+    #[test]
     fn a_full_cap_holds_up_the_rates_and_a_short_rate_the_cap() {
         let caps = vec![Cap { limit: "inflight".into(), out: Some(2), holders: vec![] }];
         let image = Image { caps, ..image(vec![stored("a", 5_000)]) };

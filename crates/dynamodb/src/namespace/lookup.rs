@@ -125,6 +125,12 @@ impl Table {
         }
     }
 
+    /// The id of the namespace of this name that was deleted last, and can be recovered.
+    pub(crate) async fn deleted_space(&self, name: &str) -> Result<Option<Nsid>, Fault> {
+        let removed = self.removed(name).await?;
+        Ok(removed.into_iter().find(|found| found.state == State::Deleted).map(|found| found.id))
+    }
+
     /// The namespaces that once had this name, the one deleted last first.
     pub(super) async fn removed(&self, name: &str) -> Result<Vec<Namespace>, Fault> {
         let by_id = Places::From(key::NSID.to_owned());

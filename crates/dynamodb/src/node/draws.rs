@@ -51,7 +51,7 @@ impl Shared {
             return Then::Nothing;
         }
         let mut seen = lock(&self.memory).take(key).unwrap_or_default();
-        let gone = |holder: Holder| self.peers.is_gone(holder, self.now_ms());
+        let gone = |holder: Holder| self.is_gone(holder);
         let drawer = Drawer {
             table: &self.table,
             counters: &self.counters,

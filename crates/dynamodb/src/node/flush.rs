@@ -110,7 +110,15 @@ impl Shared {
     }
 
     async fn tell(&self, space: &str, events: &[Named]) -> Result<(), Fault> {
-        let ns = self.table.space(space, self.now_ms()).await?;
+        let ns = match self.table.space(space, self.now_ms()).await {
+            Ok(ns) => ns,
+            // It was changed before it was deleted, and may be recovered. What is purged meanwhile has no audit.
+            Err(Fault::Deleted(_)) => match self.table.deleted_space(space).await? {
+                Some(ns) => ns,
+                None => return Ok(()),
+            },
+            Err(fault) => return Err(fault),
+        };
         self.table.put_audit(&ns, events).await
     }
 }

@@ -52,6 +52,11 @@ impl Handle {
         self.shared.claim.holder()
     }
 
+    /// Whether there ever was a node of this number, as far as is known.
+    pub fn knows(&self, node: u16) -> bool {
+        self.shared.peers.is_known(node)
+    }
+
     /// Where another node is reached, if it lives and has said so.
     pub fn address_of(&self, node: u16) -> Option<String> {
         self.shared.peers.address(node, self.shared.now_ms())

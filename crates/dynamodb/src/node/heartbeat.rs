@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::fault::Fault;
 
-use super::claim::SHOWN_MS;
+use super::claim::{SHOWN_MS, Stands};
 use super::counters::{Operation, add};
 use super::shared::Shared;
 
@@ -33,8 +33,16 @@ pub(crate) async fn once(shared: &Shared) {
 }
 
 async fn show(shared: &Shared) -> Result<(), Fault> {
-    if !shared.claim.show(&shared.table, shared.now_ms()).await? {
-        shared.lost_claim();
+    match shared.claim.show(&shared.table, shared.now_ms()).await? {
+        Stands::Held => {}
+        Stands::Restored => {
+            tracing::warn!(
+                table = shared.table.name(),
+                "the table knew nothing of this node: it was made anew"
+            );
+            shared.begin_anew();
+        }
+        Stands::Lost => shared.lost_claim(),
     }
     shared.peers.learn(shared.table.peers().await?);
     Ok(())

@@ -26,7 +26,8 @@ pub(crate) struct Return {
 }
 
 impl Handle {
-    /// Looks at an account's bucket, and tells the ledger what is left there. A bucket that is not there is full.
+    /// Looks at an account's bucket, and tells the ledger what is left there. A bucket that is not there is full, and slots of
+    /// nodes that are gone are free.
     pub async fn look(&self, key: &AccountKey) -> Result<(), Fault> {
         let shared = &self.shared;
         let Some(place) = shared.place(key).await? else { return Ok(()) };
@@ -36,8 +37,13 @@ impl Handle {
         for (stored, level) in filled(&images, &[], self.holder().node, now_ms).iter().flatten() {
             *left.entry(&stored.limit).or_default() += level.tokens;
         }
-        let left: Vec<(&str, i64)> = left.into_iter().collect();
-        shared.ledger.seen(key, &left, shared.now());
+        let mut out: HashMap<&str, i64> = HashMap::new();
+        for cap in images.iter().flat_map(|image| &image.caps) {
+            let gone = cap.holders.iter().filter(|(holder, _)| shared.is_gone(*holder));
+            let living = cap.out.unwrap_or(0) - gone.map(|(_, slots)| *slots).sum::<i64>();
+            *out.entry(&cap.limit).or_default() += living;
+        }
+        shared.ledger.seen(key, &left, &out, shared.now());
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use crate::table::query::{Index, Places, Query};
 /// Numbers of nodes: 0 is a node without a table.
 pub(crate) const NUMBERS: std::ops::RangeInclusive<u16> = 1..=1023;
 /// How long after its time a node counts as living: clocks differ.
-const GRACE_MS: u64 = 30_000;
+const GRACE_MS: u64 = 10_000;
 
 /// A node, as its item says.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Peer {
     pub expires_ms: u64,
     /// Where other nodes reach it.
     pub address: Option<String>,
+    /// What it calls itself over restarts.
+    pub owner: Option<String>,
 }
 
 impl Peer {
@@ -37,6 +39,7 @@ impl Peer {
             life: number_of(item, "life")?,
             expires_ms: number_of(item, "expires_at")?,
             address: text_of(item, "address").map(str::to_owned),
+            owner: text_of(item, "owner").map(str::to_owned),
         })
     }
 }
@@ -74,12 +77,24 @@ impl Peers {
         })
     }
 
+    /// Whether there ever was a node of this number.
+    pub(crate) fn is_known(&self, node: u16) -> bool {
+        let known = self.known.read().unwrap_or_else(|poisoned| poisoned.into_inner());
+        known.as_ref().is_some_and(|known| known.contains_key(&node))
+    }
+
     /// Where a node is reached.
     pub(crate) fn address(&self, node: u16, now_ms: u64) -> Option<String> {
         let known = self.known.read().unwrap_or_else(|poisoned| poisoned.into_inner());
         let peer = known.as_ref()?.get(&node).filter(|peer| peer.expires_ms > now_ms)?;
         peer.address.clone()
     }
+}
+
+/// The number that an owner had, the one that it had last.
+pub(crate) fn had(peers: &[Peer], owner: &str) -> Option<(u16, Option<Peer>)> {
+    let own = peers.iter().filter(|peer| peer.owner.as_deref() == Some(owner));
+    own.max_by_key(|peer| peer.expires_ms).map(|peer| (peer.number, Some(peer.clone())))
 }
 
 /// The number to claim: the lowest that nobody has had, else the one whose node has been gone longest.
@@ -97,7 +112,8 @@ mod tests {
     use super::*;
 
     fn peer(number: u16, life: u64, expires_ms: u64) -> Peer {
-        Peer { number, life, expires_ms, address: Some(format!("host-{number}:1")) }
+        let (address, owner) = (Some(format!("host-{number}:1")), Some(format!("owner-{number}")));
+        Peer { number, life, expires_ms, address, owner }
     }
 
     #[test]
@@ -112,6 +128,15 @@ mod tests {
         assert!(!peers.is_gone(holder(1, 5), u64::MAX));
         assert!(!peers.is_gone(holder(2, 1), u64::MAX));
         assert_eq!((peers.address(1, 99_999), peers.address(1, 100_000)), (Some("host-1:1".into()), None));
+    }
+
+    #[test]
+    fn an_owner_has_the_number_again_that_it_had() {
+        let mut peers = vec![peer(1, 1, 0), peer(2, 7, 0)];
+        assert_eq!(had(&peers, "owner-2"), Some((2, Some(peers[1].clone()))));
+        assert_eq!(had(&peers, "owner-3"), None);
+        peers.push(Peer { owner: Some("owner-2".into()), ..peer(3, 1, 5) });
+        assert_eq!(had(&peers, "owner-2"), Some((3, Some(peers[2].clone()))));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use tidegate_limiter::Clock;
 use tokio::sync::Notify;
 
 use crate::audit::log::Named;
+use crate::bucket::attribute::Holder;
 use crate::bucket::draw::Seen;
 use crate::fault::Fault;
 use crate::skew::Skew;
@@ -121,6 +122,12 @@ impl Shared {
         self.stopping.load(Ordering::Acquire)
     }
 
+    /// Whether who holds slots is gone for certain: this node in an earlier life, or one that has not shown itself for long.
+    pub(crate) fn is_gone(&self, holder: Holder) -> bool {
+        let me = self.claim.holder();
+        holder.node == me.node && holder.life < me.life || self.peers.is_gone(holder, self.now_ms())
+    }
+
     /// A sequence, and some after it, that no write of this number has had: microseconds, and never back.
     pub(crate) fn next_sequence(&self) -> i64 {
         let now = i64::try_from(self.now() / 1000).unwrap_or(i64::MAX);
@@ -157,6 +164,13 @@ impl Shared {
             self.tell_available();
         }
         until
+    }
+
+    /// The table is another one than before: what was seen in that one is not in it.
+    pub(crate) fn begin_anew(&self) {
+        self.table.forget();
+        *lock(&self.memory) = Memory::new(self.settings.most_remembered);
+        self.wake.notify_one();
     }
 
     /// Somebody else has this node's number, for this one was silent too long.

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::Client;
 
 use super::version::Version;
-use crate::client;
+use crate::attempts::AttemptCounts;
+use crate::client::{self, Watched};
 use crate::date::OnDate;
 use crate::fault::Fault;
 use crate::layout::attribute::key_attributes;
@@ -24,7 +25,7 @@ pub struct Table {
 struct Shared {
     client: Client,
     settings: Settings,
-    on_date: Arc<OnceLock<OnDate>>,
+    watched: Watched,
     /// Namespaces by name.
     known: Mutex<HashMap<String, Known>>,
 }
@@ -32,8 +33,8 @@ struct Shared {
 impl Table {
     /// The table that these settings name, whether it is there or not. Nothing is sent.
     pub async fn at(settings: &Settings) -> Table {
-        let (client, on_date) = client::client(settings).await;
-        let shared = Shared { client, settings: settings.clone(), on_date, known: Mutex::default() };
+        let (client, watched) = client::client(settings).await;
+        let shared = Shared { client, settings: settings.clone(), watched, known: Mutex::default() };
         Table { shared: Arc::new(shared) }
     }
 
@@ -82,12 +83,22 @@ impl Table {
 
     /// Tells whoever asks first of the date of every reply. False if somebody has asked before.
     pub fn on_date(&self, told: OnDate) -> bool {
-        self.shared.on_date.set(told).is_ok()
+        self.shared.watched.on_date.set(told).is_ok()
+    }
+
+    /// How attempts of calls have ended.
+    pub fn attempts(&self) -> &AttemptCounts {
+        &self.shared.watched.attempts
     }
 
     /// Namespaces that were looked up, by name.
     pub(crate) fn known<R>(&self, look: impl FnOnce(&mut HashMap<String, Known>) -> R) -> R {
         look(&mut self.shared.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    /// Forgets all namespaces: another table may have others.
+    pub(crate) fn forget(&self) {
+        self.known(HashMap::clear);
     }
 
     /// The fault that an error on this table is.
@@ -98,7 +109,11 @@ impl Table {
     where
         E: aws_sdk_dynamodb::error::ProvideErrorMetadata + std::error::Error + Send + Sync + 'static,
     {
-        Fault::of(self.name(), error)
+        let fault = Fault::of(self.name(), error);
+        if let Fault::NoTable(_) = fault {
+            self.forget();
+        }
+        fault
     }
 }
 

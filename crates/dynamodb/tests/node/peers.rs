@@ -12,9 +12,10 @@ fn no_two_nodes_have_one_number() {
     let world = World::new();
     let claims = world.runtime.block_on(async {
         let now_ms = world.clock.now() / 1_000_000;
-        let all = (0..6).map(|_| {
+        let all = (0..6).map(|owner| {
             let table = world.table.clone();
-            tokio::spawn(async move { Claim::take(&table, now_ms).await.unwrap().number() })
+            let owner = format!("owner-{owner}");
+            tokio::spawn(async move { Claim::take(&table, &owner, now_ms).await.unwrap().number() })
         });
         let mut numbers = Vec::new();
         for claim in all.collect::<Vec<_>>() {
@@ -53,6 +54,46 @@ fn slots_of_a_node_that_is_gone_are_taken_over() {
     assert_eq!(world.number("acme", "c_inflight_if"), 1);
     third.stop();
     assert_eq!(Nsid::reserved().as_str(), "_");
+}
+
+#[test]
+fn a_node_that_comes_back_has_its_number_again_and_not_its_slots() {
+    let world = World::new();
+    world.set(&system(), &["inflight=3"]);
+    let others = [world.node(), world.node()];
+    let crashed = world.node_called("acme-1");
+    assert!(world.runtime.block_on(crashed.lease("acme", &[])).unwrap().is_some());
+    let before = crashed.handle.holder();
+    crashed.crash();
+    let again = world.node_called("acme-1");
+    let after = again.handle.holder();
+    assert_eq!((after.node, after.life), (before.node, before.life + 1));
+    for _ in 0..3 {
+        assert!(world.runtime.block_on(again.lease("acme", &[])).unwrap().is_some());
+    }
+    assert_eq!(world.number("acme", "c_inflight_if"), 3);
+    others.into_iter().for_each(Tester::stop);
+    again.stop();
+}
+
+#[test]
+fn a_table_that_is_made_anew_is_used_again() {
+    let world = World::with(|settings| (settings.timeout_ms, settings.attempts) = (500, 1));
+    world.set(&system(), &["rpm=10/day"]);
+    let node = world.node();
+    for _ in 0..10 {
+        assert!(world.acquire(&node, "acme", &[("rpm", 1)]).unwrap());
+    }
+    let world = world.made_anew();
+    world.set(&system(), &["rpm=10/day"]);
+    world.runtime.block_on(node.handle.beat());
+    assert!(node.handle.is_available());
+    world.until("the new bucket is drawn from", || {
+        matches!(world.acquire(&node, "acme", &[("rpm", 1)]), Ok(true))
+    });
+    let peers = world.runtime.block_on(world.table.peers()).unwrap();
+    assert_eq!(peers.iter().map(|peer| peer.number).collect::<Vec<_>>(), [node.handle.holder().node]);
+    node.stop();
 }
 
 #[test]

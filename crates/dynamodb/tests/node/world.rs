@@ -1,6 +1,7 @@
 //! A table in an emulator, and nodes on it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tidegate_core::ledger::Term;
@@ -70,6 +71,19 @@ impl World {
         World { runtime, proxy, table, ns, clock, settings, _emulator: emulator }
     }
 
+    /// The same with another table of the same name.
+    pub fn made_anew(mut self) -> World {
+        let now_ms = self.clock.now() / 1_000_000;
+        self.ns = self.runtime.block_on(async {
+            self.table.delete().await.unwrap();
+            // It knows nothing of the namespaces of the old one.
+            self.table = Table::at(self.table.settings()).await;
+            self.table.create(&CreateOptions::default(), now_ms).await.unwrap();
+            self.table.space("default", now_ms).await.unwrap()
+        });
+        self
+    }
+
     /// Sets limits, as another node would have.
     pub fn set(&self, scope: &Scope, limits: &[&str]) {
         let limits: Vec<Term> = limits.iter().map(|text| text.parse().unwrap()).collect();
@@ -81,12 +95,18 @@ impl World {
         self.runtime.block_on(self.table.put_all(vec![item])).unwrap();
     }
 
-    /// A node.
+    /// A node that nobody has seen before.
     pub fn node(&self) -> Tester {
+        static NODES: AtomicU32 = AtomicU32::new(0);
+        self.node_called(&format!("node-{}", NODES.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// The node of this name.
+    pub fn node_called(&self, owner: &str) -> Tester {
         self.runtime.block_on(async {
             let table = Table::at(&self.settings).await;
             let clock = self.clock.clone();
-            let claim = Claim::take(&self.table, clock.now() / 1_000_000).await.unwrap();
+            let claim = Claim::take(&self.table, owner, clock.now() / 1_000_000).await.unwrap();
             let remote = Some(RemoteOptions { node: claim.number(), ..RemoteOptions::default() });
             let ledger = Arc::new(Ledger::new(Options { remote, ..Options::default() }));
             let settings = NodeSettings { seed: u64::from(claim.number()), ..NodeSettings::default() };

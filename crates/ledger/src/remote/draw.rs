@@ -190,14 +190,15 @@ impl Ledger {
         self.load_held(now, out);
         self.each_held(out, now, |account, watched, pace| {
             let (due, terms) = (account.is_due(pace, now), Arc::clone(&account.resolved.terms));
+            let is_unknown = account.is_unknown();
             let state = account.remote()?;
             if state.is_open() || state.failed_until > now {
                 return None;
             }
             // What an account holds that was forgotten, for nobody used it, goes back as well.
-            if !state.is_loaded() && !due {
-                // Nobody else asks again for those who stand in line.
-                return (watched && state.failed_until > 0).then(|| {
+            if is_unknown || !state.is_loaded() && !due {
+                // Nobody else asks again for those who stand in line, nor for leases that came back.
+                return (is_unknown || watched && state.failed_until > 0).then(|| {
                     state.set_loading(true);
                     false
                 });
@@ -241,7 +242,7 @@ impl Ledger {
                         holder.each_account_mut(|account| {
                             let (resource, call) = (account.resolved.resource, account.resolved.call);
                             let watched = account.is_watched();
-                            any |= account.holds_any(now) || watched;
+                            any |= account.holds_any(now) || watched || account.is_unknown();
                             let key = || AccountKey { space, entity: Arc::clone(&entity), resource, call };
                             match wants(account, watched, &remote.options.pace) {
                                 Some(true) => out.push(Want::Draw(key())),

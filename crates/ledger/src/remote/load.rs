@@ -1,9 +1,12 @@
 //! Settings that come in from the table, and which of them are to be looked at again.
 
+use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tidegate_core::Nanos;
+use tidegate_core::ledger::Bound;
 
 use crate::account::Account;
 use crate::edit::Kept;
@@ -123,15 +126,29 @@ impl Ledger {
         Ok(keys)
     }
 
-    /// Somebody has looked at the buckets of an account in the table: so much is left of each limit, in
-    /// thousandths of tokens.
-    pub fn seen(&self, key: &AccountKey, left: &[(&str, i64)], now: Nanos) {
+    /// Somebody has looked at the buckets of an account in the table: so much is left of its rates, in thousandths of
+    /// tokens, and so many slots of its caps are out. What is not there is full.
+    pub fn seen<S: BuildHasher>(
+        &self,
+        key: &AccountKey,
+        left: &HashMap<&str, i64, S>,
+        out: &HashMap<&str, i64, S>,
+        now: Nanos,
+    ) {
         self.with_account(key, now, |_, account| {
-            for (limit, left) in left {
-                let at = account.resolved.position_of(limit);
-                if let (Some(at), Some(state)) = (at, account.remote()) {
-                    state.purses[at].seen(*left, now);
-                }
+            let resolved = Arc::clone(&account.resolved);
+            let Some(state) = account.remote() else { return };
+            for (purse, term) in state.purses.iter_mut().zip(resolved.terms.iter()) {
+                let capacity = i64::try_from(term.bound.capacity()).unwrap_or(i64::MAX);
+                let there = match term.bound {
+                    Bound::Rate(_) => {
+                        left.get(&*term.name).copied().unwrap_or_else(|| capacity.saturating_mul(1000))
+                    }
+                    Bound::Concurrency(_) => {
+                        capacity.saturating_sub(out.get(&*term.name).copied().unwrap_or(0))
+                    }
+                };
+                purse.seen(there, now);
             }
         });
     }
@@ -161,7 +178,9 @@ impl Ledger {
             state.failed_until = 0;
             lane_waits = state.take_lane_waits();
         }
+        account.post_late(now);
         shard.loaded.set(place.holder);
+        shard.held.set(place.holder);
         self.post(&mut shard, place.holder, place.account, None);
         drop(shard);
         self.hold_waiting(key, now);

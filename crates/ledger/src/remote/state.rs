@@ -28,6 +28,8 @@ pub(crate) struct RemoteAccount {
     pub(crate) purses: SmallVec<[Purse; 2]>,
     /// Limits that are not among the terms any more, and have something to tell.
     pub(crate) left: Vec<Left>,
+    /// What leases that came back took more, or gave back, before it was known what bounds them.
+    pub(crate) unposted: Vec<(Word, i128)>,
     flags: u8,
     /// The table could not be asked, and is not before then.
     pub(crate) failed_until: Nanos,

@@ -14,6 +14,8 @@
 mod banner;
 mod descriptors;
 mod doors;
+#[cfg(feature = "dynamodb")]
+mod identity;
 mod loops;
 mod persist;
 mod queue;

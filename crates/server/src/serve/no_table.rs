@@ -1,5 +1,6 @@
 //! A binary without DynamoDB shares no table.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tidegate_ledger::{Ledger, RemoteOptions};
@@ -17,7 +18,7 @@ pub enum Drawing {}
 
 impl Shared {
     /// None. A configuration that names one is refused where it is read.
-    pub fn connect(_: &Config) -> Result<Option<Shared>, Error> {
+    pub fn connect(_: &Config, _: &Path) -> Result<Option<Shared>, Error> {
         Ok(None)
     }
 

@@ -151,7 +151,7 @@ impl Opened {
 impl QueueEngine {
     /// An engine over the data in `data_dir`, for an api that has none yet.
     pub fn start(config: &Config, data_dir: &Path, api: &Api) -> Result<QueueEngine, Error> {
-        open(config, &DataDir::open(data_dir)?, Shared::connect(config)?)?.start(config, api)
+        open(config, &DataDir::open(data_dir)?, Shared::connect(config, data_dir)?)?.start(config, api)
     }
 
     /// Takes nothing more, writes what there is, and ends.

@@ -80,7 +80,7 @@ pub fn run(config: Config) -> Result<(), Error> {
     let doors = runtime.block_on(Doors::bind(&config))?;
     let dir = config.persistence.enabled.then(|| DataDir::open(&config.data_dir)).transpose()?;
     let queues = dir.as_ref().filter(|_| config.queue.enabled);
-    let shared = Shared::connect(&config)?;
+    let shared = Shared::connect(&config, &config.data_dir)?;
     let queues = queues.map(|dir| queue::open(&config, dir, shared)).transpose()?;
     let newest = queues.as_ref().map_or(0, queue::Opened::newest);
     let (api, persister) = persist::restore(&config, dir.as_ref(), newest)?;

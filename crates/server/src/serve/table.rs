@@ -1,6 +1,7 @@
 //! The table that servers share: connected to before anything else, drawn from by a node of its own, and told of all
 //! that is held when the last connection is done.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use tidegate_dynamodb::{Fault, Settings, Table};
 use tidegate_ledger::{Ledger, RemoteOptions};
 use tidegate_limiter::Clock;
 
-use super::Error;
 use super::queue::{options, retention};
+use super::{Error, identity};
 use crate::api::ledger::{Parts, TableStore, fault_words};
 use crate::config::{self, Config, LedgerKind};
 
@@ -47,17 +48,18 @@ pub fn settings(config: &config::Ledger) -> Settings {
 }
 
 impl Shared {
-    /// Connects, if limits are in a table at all.
-    pub fn connect(config: &Config) -> Result<Option<Shared>, Error> {
+    /// Connects, if limits are in a table at all. `data_dir` says who this server is there.
+    pub fn connect(config: &Config, data_dir: &Path) -> Result<Option<Shared>, Error> {
         if config.ledger.kind == LedgerKind::Embedded {
             return Ok(None);
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::system("start the runtime"))?;
         let settings = settings(&config.ledger);
+        let identity = identity::of(data_dir)?;
         let connected = runtime.block_on(async {
             let table = Table::connect(&settings).await?;
-            let claim = Claim::take(&table, Clock::new().now() / NANOS_PER_MS).await?;
+            let claim = Claim::take(&table, &identity, Clock::new().now() / NANOS_PER_MS).await?;
             // Its connections belong to the runtime that ends here: the node makes its own.
             Ok::<_, Fault>(Shared { table: Table::at(&settings).await, claim })
         });

@@ -11,6 +11,9 @@ use crate::api::{Code, NamespaceName, Refusal};
 /// The last bits of the number of a lease are the server's that granted it, where several share a table.
 const NODE_BITS: u64 = (1 << 10) - 1;
 
+/// The number that no server of a table has.
+const NOBODY: u16 = 0;
+
 /// What servers call themselves when they pass on what is said about a lease: it is not passed on again.
 pub const PASSED_ON: &str = "tidegate-server";
 
@@ -57,7 +60,8 @@ impl Queues {
     ) -> Result<T, Refusal> {
         match (result, self.store().shared()) {
             (Err(Refused::LeaseNotFound(_)), Some(shared))
-                if node_of(lease) != shared.node() && self.ledger().lease(space, lease).is_none() =>
+                if ![NOBODY, shared.node()].contains(&node_of(lease))
+                    && self.ledger().lease(space, lease).is_none() =>
             {
                 Err(elsewhere(lease))
             }

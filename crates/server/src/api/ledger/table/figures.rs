@@ -23,6 +23,8 @@ pub fn figures(desk: &Desk) -> Vec<Figure> {
             (labels, counters.calls(operation, outcome) as f64)
         })
     });
+    let attempts = Outcome::ALL
+        .map(|outcome| (vec![("outcome", outcome.as_str())], desk.table.attempts().of(outcome) as f64));
     let tokens = [("drawn", &counters.drawn), ("returned", &counters.returned)];
     let tokens = tokens.map(|(what, counter)| (vec![("what", what)], count(counter)));
     let draws = [("paid", &counters.draws), ("short", &counters.denials), ("unknown", &counters.lost)];
@@ -33,6 +35,12 @@ pub fn figures(desk: &Desk) -> Vec<Figure> {
             kind: "counter",
             help: "Calls to the table, by what they were for and what came of them.",
             samples: calls.collect(),
+        },
+        Figure {
+            name: "tidegate_dynamodb_attempts_total",
+            kind: "counter",
+            help: "Attempts of calls to the table, those included that were tried again at once, by what came of them.",
+            samples: attempts.into(),
         },
         single(
             "tidegate_dynamodb_write_units_total",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_client::{Client, Error, LeaseReport, Options};
-use tidegate_ledger::LeaseId;
+use tidegate_ledger::{LeaseId, Refused};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
@@ -26,22 +26,28 @@ pub struct Others {
     token: Option<String>,
     patience: Duration,
     clients: Mutex<HashMap<(String, String), Client>>,
-    looked: parking_lot::Mutex<Option<Instant>>,
+    /// When the last look at who there is began.
+    looked: Mutex<Option<Instant>>,
 }
 
 impl Others {
     pub fn new(token: Option<String>, patience: Duration) -> Others {
-        Others { token, patience, clients: Mutex::default(), looked: parking_lot::Mutex::default() }
+        Others { token, patience, clients: Mutex::default(), looked: Mutex::default() }
     }
 
-    /// Whether it is time to look who there is: leases that nobody knows are not to cost a call each.
-    fn may_look(&self) -> bool {
-        let (mut looked, now) = (self.looked.lock(), Instant::now());
-        let may = looked.is_none_or(|before| now.duration_since(before) >= LOOK_AGAIN);
-        if may {
-            *looked = Some(now);
+    /// Has `look` look who there is, once for all who have come before it began: leases that nobody knows are not to cost a
+    /// call each.
+    async fn look_around(&self, look: impl Future<Output = ()>) {
+        let came = Instant::now();
+        let mut looked = self.looked.lock().await;
+        if looked.is_some_and(|began| began >= came) {
+            return;
         }
-        may
+        if let Some(began) = *looked {
+            tokio::time::sleep_until(began + LOOK_AGAIN).await;
+        }
+        *looked = Some(Instant::now());
+        look.await;
     }
 
     async fn client(&self, address: &str, namespace: &NamespaceName) -> Result<Client, Error> {
@@ -125,14 +131,15 @@ impl Desk {
 
     async fn owner<'a>(&self, namespace: &'a NamespaceName, lease: LeaseId) -> Result<Owner<'a>, Refusal> {
         let number = node_of(lease);
-        let mut address = self.node.address_of(number);
-        if address.is_none() && self.others.may_look() {
+        if self.node.address_of(number).is_none() {
             // It may have come since the others were last looked at.
-            self.node.beat().await;
-            address = self.node.address_of(number);
+            self.others.look_around(self.node.beat()).await;
+        }
+        if !self.node.knows(number) {
+            return Err(Refused::LeaseNotFound(lease).into());
         }
         let why = || format!(" (number {number}), which is gone or does not say where it is");
-        let address = address.ok_or_else(|| Refusal::lease_elsewhere(lease, why()))?;
+        let address = self.node.address_of(number).ok_or_else(|| Refusal::lease_elsewhere(lease, why()))?;
         Ok(Owner { address, namespace, lease })
     }
 }

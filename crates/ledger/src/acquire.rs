@@ -30,6 +30,15 @@ impl Ledger {
         let manner = Manner::Ask { leased: request.lease.is_some() };
         let mut walk = self.walk_all(&mut locks, request, manner, now)?;
         let mut degraded = self.pass_unavailable(request.on_unavailable, &walk.system)?;
+        if !walk.opens.is_empty() {
+            // What is said of the rest depends on who is not loaded yet.
+            match self.pass_open(request, &mut walk)? {
+                Some(undecided) => return Ok(Acquired::Undecided(undecided)),
+                None => degraded = true,
+            }
+            walk.refused.take().map_or(Ok(()), |refused| Err(*refused))?;
+            walk.opens.clear();
+        }
         self.refuse_what_never_passes(&mut locks, &walk)?;
         match self.ask(&mut locks, &mut walk, request.in_line, now) {
             None => {}
@@ -66,7 +75,8 @@ impl Ledger {
     fn look_only(&self, request: &Acquire<'_>, now: Nanos) -> Result<Checked, Refused> {
         self.check_form(request)?;
         let mut locks = self.shards.locks();
-        let walk = self.walk_all(&mut locks, request, Manner::Ask { leased: true }, now)?;
+        let mut walk = self.walk_all(&mut locks, request, Manner::Ask { leased: true }, now)?;
+        walk.refused.take().map_or(Ok(()), |refused| Err(*refused))?;
         self.refuse_what_never_passes(&mut locks, &walk)?;
         let worst = self.look_at(&mut locks, &walk, now);
         let bucket = worst.map(|worst| self.name_of(&mut locks, &worst));
@@ -103,7 +113,11 @@ impl Ledger {
         loop {
             match self.walk_once(locks, request, manner, now, &mut walk) {
                 Ok(()) => return Ok(walk),
-                Err(Stop::Refused(refused)) => return Err(refused),
+                Err(Stop::Refused(refused)) if walk.opens.is_empty() => return Err(refused),
+                Err(Stop::Refused(refused)) => {
+                    walk.refused = Some(Box::new(refused));
+                    return Ok(walk);
+                }
                 Err(Stop::Again) => {
                     locks.start_over();
                     walk.clear();

@@ -16,6 +16,7 @@ use crate::locks::Locks;
 use crate::names::{BucketName, QueueCharge, Stated};
 use crate::reach::Name;
 use crate::refused::Refused;
+use crate::remote::{AccountKey, HeldAgain};
 use crate::space::SpaceId;
 use crate::walk::{Cost, Gate, Manner, Step, Stop, Walk, Way};
 use crate::words::Word;
@@ -71,18 +72,30 @@ impl Ledger {
     }
 
     /// After a restart: what a message that is out has taken. Its slots are taken again, whatever the caps say; its
-    /// tokens were.
-    pub fn hold_again(&self, stated: &[Stated<'_>], now: Nanos) -> Grant {
+    /// tokens were. Where what is set is not loaded yet, that is for later.
+    pub fn hold_again(&self, stated: &[Stated<'_>], now: Nanos) -> HeldAgain {
+        let held = match self.try_hold(stated, now) {
+            Ok(grant) => HeldAgain::Now(grant),
+            Err(missing) => match self.hold_later(stated, missing) {
+                Some(id) => HeldAgain::Later(id),
+                None => HeldAgain::Now(Grant::empty()),
+            },
+        };
+        self.wake_remote();
+        held
+    }
+
+    /// Takes the slots of a message that is out, or says what has to be loaded before.
+    pub(crate) fn try_hold(&self, stated: &[Stated<'_>], now: Nanos) -> Result<Grant, Vec<AccountKey>> {
         let mut locks = self.shards.locks();
         let walk = self.walk_stated(&mut locks, stated, Manner::Queue, now).unwrap_or_default();
-        let mut items = match walk.opens.is_empty() {
-            true => Items::new(),
-            // What is set is not loaded yet: what the message names can be settled all the same. Caps that it does not name
-            // are counted again from its next delivery on.
-            false => stated.iter().filter(|charge| !charge.name.own).map(Item::unloaded).collect(),
-        };
+        if !walk.opens.is_empty() {
+            return Err(walk.opens.into_iter().map(|(_, key)| key).collect());
+        }
+        let mut items = Items::new();
         for ask in walk.asks.iter().filter(|ask| !ask.is_key) {
-            let holder = locks.shard(ask.guard).holder(ask.place.holder);
+            let shard = locks.shard(ask.guard);
+            let holder = shard.holder(ask.place.holder);
             let id = holder.id.clone();
             let account = holder.account(ask.place.account);
             let bound = account.resolved.terms[ask.slot].bound;
@@ -90,8 +103,12 @@ impl Ledger {
                 account.slots[ask.slot].take(&bound, ask.amount(), now);
             }
             items.push(Item::new(&id, account, ask));
+            if account.is_remote() {
+                // The table is to hear of these slots.
+                shard.held.set(ask.place.holder);
+            }
         }
-        grant_of(stated, items)
+        Ok(grant_of(stated, items))
     }
 
     /// The buckets that these charges draw on besides those they name: of parents, and caps.

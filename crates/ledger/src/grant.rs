@@ -13,7 +13,7 @@ use crate::holder::{Holder, nth};
 use crate::id::Id;
 use crate::ledger::Ledger;
 use crate::minutes;
-use crate::names::Stated;
+use crate::names::QueueCharge;
 use crate::reach::{Made, Name, Place};
 use crate::shard::{Shard, Who};
 use crate::space::SpaceId;
@@ -55,8 +55,8 @@ impl Item {
     }
 
     /// What a charge has taken of a limit of which nothing is known yet.
-    pub(crate) fn unloaded(charge: &Stated<'_>) -> Item {
-        let bucket = &charge.name.bucket;
+    pub(crate) fn unloaded(charge: &QueueCharge, amount: u64) -> Item {
+        let bucket = &charge.bucket;
         Item {
             id: Id::new(&bucket.entity),
             resource: bucket.resource,
@@ -64,7 +64,7 @@ impl Item {
             limit: bucket.limit,
             shares: 1,
             flags: 0,
-            amount: charge.amount,
+            amount,
         }
     }
 

@@ -79,7 +79,9 @@ pub use minutes::{ClosedMinute, MinuteFilter};
 pub use names::{BucketName, Charge, QueueCharge, Stated};
 pub use query::{Above, Resolution, Stats};
 pub use refused::Refused;
-pub use remote::{AccountKey, Decided, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
+pub use remote::{
+    AccountKey, Decided, HeldAgain, HoldId, Loaded, Order, RemoteOptions, Undecided, Unread, Want,
+};
 pub use settings::{Mode, OnExpiry, OnUnavailable, Scope, ScopePatch, ScopeSettings};
 pub use space::SpaceId;
 pub use status::{Kind, Status};

@@ -61,6 +61,9 @@ pub enum Refused {
         /// What it is.
         what: String,
     },
+    /// The table says that its namespace is deleted.
+    #[error("the namespace `{0}` is deleted")]
+    NamespaceDeleted(String),
     /// There is no such entity.
     #[error("there is no entity `{0}`")]
     EntityNotFound(String),

@@ -88,6 +88,8 @@ pub(crate) struct Walk {
     pub(crate) gate: Option<Gate>,
     /// What only the table can tell, and the accounts that it is asked about.
     pub(crate) opens: Vec<(Gate, AccountKey)>,
+    /// What it ended with after something only the table can tell: that may be another refusal, which comes first.
+    pub(crate) refused: Option<Box<Refused>>,
     pub(crate) system: SystemSettings,
     pub(crate) bypassed: bool,
 }

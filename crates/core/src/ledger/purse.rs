@@ -23,8 +23,13 @@ const MILLI: u64 = 1000;
 const GRACE_NS: u64 = NANOS_PER_S / 4;
 /// How long a denial is remembered at most: others may give back, or be given more.
 const DENIED_NS: u64 = 2 * NANOS_PER_S;
-/// What is spent within this time is little to have left.
-const LOW_NS: u64 = NANOS_PER_S / 10;
+/// What is spent within some times the time that a draw takes is little to have left; within these bounds.
+const LOW_DRAWS: u64 = 4;
+const LOW_NS: (u64, u64) = (NANOS_PER_S / 40, NANOS_PER_S / 5);
+/// Who is short again so soon after a draw has drawn too little, for want of knowing the demand.
+const AGAIN_NS: u64 = NANOS_PER_S / 4;
+/// Then so many times as much is drawn, and so many times as far ahead.
+const GROWTH: u64 = 4;
 /// So often in a row is no chance.
 const OFTEN: u8 = 4;
 /// Fewer than this are not drawn ahead of need.
@@ -77,6 +82,11 @@ pub struct Purse {
     /// What the source held after the last write, and when that was; 0: never.
     left: i64,
     written_at: Nanos,
+    /// What the last draw has brought.
+    got: u64,
+    /// When the order that is under way was made, and how long orders take, lately.
+    ordered_at: Nanos,
+    takes_ns: u64,
     used_at: Nanos,
     demand: Demand,
 }
@@ -130,7 +140,9 @@ impl Purse {
         let denied = missing >= self.denied
             && now < self.denied_until
             && now < self.denied_at.saturating_add(DENIED_NS);
-        if denied || now < self.paced_until {
+        // Who could be paid, by what was there last, is not made to wait.
+        let paced = now < self.paced_until && self.left < i64::try_from(missing).unwrap_or(i64::MAX);
+        if denied || paced {
             let until = if denied { self.denied_until } else { self.paced_until };
             return Some(match bound {
                 // Slots come back when somebody gives them back.
@@ -195,8 +207,8 @@ impl Purse {
         if ahead < FEW || now < self.paced_until || now < self.denied_until {
             return false;
         }
-        // About ten times what a draw takes.
-        self.slices.held(limit, now) / MILLI < self.demand.within(LOW_NS, now).max(1)
+        let low_ns = self.takes_ns.saturating_mul(LOW_DRAWS).clamp(LOW_NS.0, LOW_NS.1);
+        self.slices.held(limit, now) / MILLI < self.demand.within(low_ns, now).max(1)
     }
 
     /// Slots that somebody waits for are asked for again, now and then: nobody tells when others give some back. True if
@@ -221,17 +233,23 @@ impl Purse {
             debt: std::mem::take(&mut self.debt),
         };
         let asked = std::mem::take(&mut self.asked);
+        self.ordered_at = now;
         match bound {
             Bound::Rate(limit) if returning => {
                 wish.need = 0;
                 wish.give_back = wish.give_back.saturating_add(self.slices.take_all(limit, now));
             }
             Bound::Rate(limit) => {
-                wish.want = asked.max(wish.need).min(limit.burst().saturating_mul(MILLI));
-                let ahead = self.demand.within(pace.ahead_ns, now);
+                // The first draws tell little of what comes: each looks further ahead than the last one has lasted.
+                let lasted_ns = now.saturating_sub(self.written_at);
+                let ahead_ns = lasted_ns.saturating_mul(GROWTH).max(AGAIN_NS).min(pace.ahead_ns);
+                let again = wish.need > 0 && lasted_ns < AGAIN_NS;
+                let grown = if again { self.grown(limit, pace) } else { 0 };
+                wish.want = asked.max(wish.need).max(grown).min(limit.burst().saturating_mul(MILLI));
+                let ahead = self.demand.within(ahead_ns, now);
                 if ahead >= FEW {
                     wish.ahead = ahead.min(limit.burst()).saturating_mul(MILLI);
-                    wish.ahead_ms = u32::try_from(pace.ahead_ns / (NANOS_PER_S / 1000)).unwrap_or(u32::MAX);
+                    wish.ahead_ms = u32::try_from(ahead_ns / (NANOS_PER_S / 1000)).unwrap_or(u32::MAX);
                 }
             }
             Bound::Concurrency(_) => {
@@ -251,9 +269,18 @@ impl Purse {
         Told { wish, consumed }
     }
 
+    /// What to draw if the last draw has not lasted: more, but no more than soon comes back, or than others hardly miss.
+    fn grown(&self, limit: &Limit, pace: &Pace) -> u64 {
+        let comes = u128::from(limit.count()) * u128::from(pace.ahead_ns) / limit.period_ns();
+        let most = u64::try_from(comes).unwrap_or(u64::MAX).max(limit.burst() / 8);
+        (self.got / MILLI).saturating_mul(GROWTH).min(most).saturating_mul(MILLI)
+    }
+
     /// A write has happened.
     pub fn drawn(&mut self, bound: &Bound, wish: &Wish, drawn: &Drawn, pace: &Pace, now: Nanos) {
-        (self.left, self.written_at) = (drawn.left, now);
+        (self.left, self.written_at, self.got) = (drawn.left, now, drawn.got);
+        let took_ns = now.saturating_sub(self.ordered_at);
+        self.takes_ns = if self.takes_ns == 0 { took_ns } else { self.takes_ns / 4 * 3 + took_ns / 4 };
         // Whoever has asked meanwhile asks again.
         (self.need, self.asked) = (0, 0);
         match bound {
@@ -262,14 +289,15 @@ impl Purse {
                 self.consumed = self.consumed.saturating_sub_unsigned(drawn.told);
                 let until = now.saturating_add(pace.hold_ns);
                 // What somebody waits for is as good as spent since it was granted: it is there for them still, for as
-                // long as they take to ask again.
+                // long as they take to ask again. The rest decays as if it was spent.
                 let needed = drawn.got.min(wish.need);
                 if needed > 0 {
                     let decays_from = drawn.decays_from.max(now.saturating_add(GRACE_NS));
                     self.slices.add(needed, (decays_from, until), limit, now);
                 }
                 if drawn.got > needed {
-                    self.slices.add(drawn.got - needed, (drawn.decays_from, until), limit, now);
+                    let decays_from = drawn.decays_from.saturating_add(comes_within(limit, needed));
+                    self.slices.add(drawn.got - needed, (decays_from, until), limit, now);
                 }
             }
             Bound::Concurrency(_) => self.slots = drawn.slots,
@@ -423,6 +451,13 @@ impl Purse {
         let gain = elapsed.saturating_mul(u128::from(limit.count()) * u128::from(MILLI)) / limit.period_ns();
         self.left.saturating_add(i64::try_from(gain).unwrap_or(i64::MAX)).min(burst)
     }
+}
+
+/// The time in which so many thousandths of tokens come in, rounded down.
+fn comes_within(limit: &Limit, milli: u64) -> u64 {
+    let time =
+        u128::from(milli).saturating_mul(limit.period_ns()) / (u128::from(limit.count()) * u128::from(MILLI));
+    u64::try_from(time).unwrap_or(u64::MAX)
 }
 
 /// A bucket that is full again after a short while has to be drawn from more often, or it overflows.

@@ -1,17 +1,21 @@
 //! Tokens that were drawn from a bucket which others draw from, too. Amounts are thousandths of tokens.
 //!
-//! What is held must not add to the burst. So a slice decays at the limit's rate, from the moment on at which its
-//! source could have been full had it not been drawn from: what the source gains from then on, the slice has lost.
-//! The slices of successive draws decay one after the other, whoever has drawn them, so that the source and all slices
-//! together never hold more than the burst.
+//! What is held must not add to the burst. So what a slice may hold shrinks at the limit's rate, from the moment on at which
+//! its source could have been full had it not been drawn from: what the source gains from then on, the slice must not have.
+//! What was spent of it by then is not lost a second time. The slices of successive draws shrink one after the other,
+//! whoever has drawn them, so that the source and all slices together never hold more than the burst; and as only the
+//! source gains, nobody is admitted to more than the burst and what comes in.
 
 use crate::Nanos;
 use crate::limit::Limit;
 
-/// Thousandths of tokens of one draw.
+/// What is left of one draw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slice {
+    /// Thousandths of tokens that nobody has spent.
     tokens: u64,
+    /// The most that it may hold until it decays.
+    most: u64,
     decays_from: Nanos,
     /// From then on it is worth nothing.
     until: Nanos,
@@ -24,25 +28,59 @@ pub struct Slices {
     newer: Slice,
 }
 
-/// Thousandths of tokens that come in every period.
-fn per_period(limit: &Limit) -> u128 {
-    u128::from(limit.count()) * 1000
+/// Thousandths of tokens that come in within a time.
+fn comes_in(limit: &Limit, ns: u64) -> u64 {
+    let gain = u128::from(ns).saturating_mul(u128::from(limit.count()) * 1000);
+    u64::try_from(gain.div_ceil(limit.period_ns())).unwrap_or(u64::MAX)
+}
+
+/// The time in which so many thousandths of tokens come in.
+fn time_for(limit: &Limit, tokens: u64) -> u64 {
+    let time = u128::from(tokens).saturating_mul(limit.period_ns());
+    u64::try_from(time.div_ceil(u128::from(limit.count()) * 1000)).unwrap_or(u64::MAX)
 }
 
 impl Slice {
-    /// What is left of it now.
-    fn held(&self, limit: &Limit, now: Nanos) -> u64 {
-        if self.tokens == 0 || now >= self.until {
+    /// The most that it may hold now.
+    fn most(&self, limit: &Limit, now: Nanos) -> u64 {
+        if now >= self.until {
             return 0;
         }
-        let lost = u128::from(now.saturating_sub(self.decays_from)).saturating_mul(per_period(limit));
-        self.tokens.saturating_sub(u64::try_from(lost.div_ceil(limit.period_ns())).unwrap_or(u64::MAX))
+        self.most.saturating_sub(comes_in(limit, now.saturating_sub(self.decays_from)))
     }
 
-    /// Forgets it once nothing is left.
-    fn tidy(&mut self, limit: &Limit, now: Nanos) {
-        if self.held(limit, now) == 0 {
+    /// What is left of it now.
+    fn held(&self, limit: &Limit, now: Nanos) -> u64 {
+        if self.tokens == 0 { 0 } else { self.tokens.min(self.most(limit, now)) }
+    }
+
+    /// From when on nothing is held.
+    fn gone_at(&self, limit: &Limit) -> Nanos {
+        let lasts = || time_for(limit, self.most);
+        if self.tokens == 0 { 0 } else { self.decays_from.saturating_add(lasts()).min(self.until) }
+    }
+
+    /// Spends so much of it, which it holds.
+    fn spend(&mut self, n: u64, limit: &Limit, now: Nanos) {
+        self.tokens = self.held(limit, now) - n;
+        if self.tokens == 0 {
             *self = Slice::default();
+        }
+    }
+
+    /// Two become one, which may hold no more at any time than both.
+    fn join(&self, next: &Slice, limit: &Limit, now: Nanos) -> Slice {
+        let (held, most) = (self.held(limit, now), self.most(limit, now));
+        if held == 0 {
+            return *next;
+        }
+        // The next one decays when this one has.
+        let before_next = next.decays_from.saturating_sub(time_for(limit, most));
+        Slice {
+            tokens: held + next.tokens,
+            most: most + next.most,
+            decays_from: self.decays_from.max(now).min(before_next),
+            until: self.until.min(next.until),
         }
     }
 }
@@ -55,31 +93,15 @@ impl Slices {
 
     /// From when on nothing is held, if nothing more is drawn.
     pub fn gone_at(&self, limit: &Limit) -> Nanos {
-        let gone = |slice: &Slice| {
-            let lasts =
-                u128::from(slice.tokens).saturating_mul(limit.period_ns()).div_ceil(per_period(limit));
-            let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
-            if slice.tokens == 0 { 0 } else { slice.decays_from.saturating_add(lasts).min(slice.until) }
-        };
-        gone(&self.older).max(gone(&self.newer))
+        self.older.gone_at(limit).max(self.newer.gone_at(limit))
     }
 
     /// Adds what was drawn: it decays from a time on, and is worth nothing from another.
     pub fn add(&mut self, tokens: u64, (decays_from, until): (Nanos, Nanos), limit: &Limit, now: Nanos) {
-        self.older.tidy(limit, now);
-        self.newer.tidy(limit, now);
-        if self.newer.tokens > 0 {
-            // Two become one, which decays from when the first of them did: too early for the other, never too late.
-            self.older = match self.older.tokens {
-                0 => self.newer,
-                _ => Slice {
-                    tokens: self.older.tokens + self.newer.tokens,
-                    decays_from: self.older.decays_from.min(self.newer.decays_from),
-                    until: self.older.until.min(self.newer.until),
-                },
-            };
+        if self.newer.held(limit, now) > 0 {
+            self.older = self.older.join(&self.newer, limit, now);
         }
-        self.newer = Slice { tokens, decays_from, until };
+        self.newer = Slice { tokens, most: tokens, decays_from, until };
     }
 
     /// Spends up to `n`, the oldest first; tells how much was not there.
@@ -87,9 +109,8 @@ impl Slices {
         let mut missing = n;
         for slice in [&mut self.older, &mut self.newer] {
             let part = missing.min(slice.held(limit, now));
-            slice.tokens -= part;
+            slice.spend(part, limit, now);
             missing -= part;
-            slice.tidy(limit, now);
         }
         missing
     }
@@ -103,8 +124,7 @@ impl Slices {
 
     /// So many tokens have gone back to the source, which is full the sooner for it: all that is held decays sooner.
     pub fn hasten(&mut self, tokens: u64, limit: &Limit) {
-        let sooner = u128::from(tokens).saturating_mul(limit.period_ns()).div_ceil(per_period(limit));
-        let sooner = u64::try_from(sooner).unwrap_or(u64::MAX);
+        let sooner = time_for(limit, tokens);
         for slice in [&mut self.older, &mut self.newer] {
             slice.decays_from = slice.decays_from.saturating_sub(sooner);
         }
@@ -132,10 +152,11 @@ mod tests {
         assert_eq!((held(&slices, 300), held(&slices, 350)), (30_000, 0));
         // A part of a thousandth is one.
         assert_eq!(slices.held(&limit, START + 100 * MS + 1), 49_999);
+        // What is spent is not lost as well.
         assert_eq!(slices.take(20_000, &limit, START + 300 * MS), 0);
-        assert_eq!(held(&slices, 300), 10_000);
-        slices.hasten(4_000, &limit);
-        assert_eq!(held(&slices, 300), 6_000);
+        assert_eq!((held(&slices, 300), held(&slices, 349)), (10_000, 10_000));
+        slices.hasten(22_000, &limit);
+        assert_eq!(held(&slices, 300), 8_000);
         assert_eq!(slices.take(7, &limit, START + 400 * MS), 7);
         assert_eq!(slices, Slices::default());
     }
@@ -148,9 +169,29 @@ mod tests {
         slices.add(10_000, (START + NANOS_PER_S, LATE), &limit, START);
         assert_eq!(slices.take(12_000, &limit, START), 0);
         assert_eq!(slices.held(&limit, START + 500 * MS), 8_000);
-        assert_eq!(slices.gone_at(&limit), START + 1080 * MS);
+        assert_eq!(slices.gone_at(&limit), START + 1100 * MS);
         assert_eq!(slices.take_all(&limit, START), 8_000);
         assert_eq!(slices, Slices::default());
+    }
+
+    #[test]
+    fn slices_that_become_one_hold_no_more_than_each_alone() {
+        let limit = Limit::per_second(100).unwrap();
+        for (first_ms, second_ms) in [(0, 100), (0, 40), (0, 400), (300, 0)] {
+            let mut joined = Slices::default();
+            let mut alone = [Slices::default(); 2];
+            for (at, decays_ms) in [first_ms, second_ms].into_iter().enumerate() {
+                joined.add(10_000, (START + decays_ms * MS, LATE), &limit, START);
+                alone[at].add(10_000, (START + decays_ms * MS, LATE), &limit, START);
+            }
+            // A third makes one of the first two.
+            joined.add(1, (LATE, LATE), &limit, START);
+            for ms in 0..600 {
+                let held = |slices: &Slices| slices.held(&limit, START + ms * MS);
+                let both = held(&alone[0]) + held(&alone[1]);
+                assert!(held(&joined) <= both + 1, "{first_ms} and {second_ms}: after {ms} ms");
+            }
+        }
     }
 
     /// A number below this one.

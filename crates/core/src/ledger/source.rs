@@ -184,23 +184,25 @@ impl Wish {
         let there = u64::try_from(planned.after.tokens).unwrap_or(0);
         let until_full = u64::try_from(planned.full_ms.saturating_sub(now_ms)).unwrap_or(0);
         let ahead_ms = u64::from(self.ahead_ms);
+        let comes = u64::try_from(rate.within(i64::from(self.ahead_ms))).unwrap_or(0);
         // More than comes back within the time is a hoard, unless there is plenty.
-        let most = u64::try_from(rate.within(i64::from(self.ahead_ms))).unwrap_or(0).max(there / 8);
-        let expected = self.ahead.min(most);
+        let expected = self.ahead.min(comes.max(there / 8));
         let wanted = match planned.after.tokens < rate.capacity / 2 {
-            // Little is left: what would decay before it is spent stays for others.
+            // Little is left: what would decay before it is spent stays for others. What is spent meanwhile decays later.
             true => {
-                let lasts = u128::from(until_full.min(ahead_ms));
-                let ahead = u128::from(expected) * lasts / u128::from(ahead_ms.max(1));
+                let lasts = match comes.checked_sub(expected) {
+                    None | Some(0) => u128::from(ahead_ms),
+                    Some(slower) => u128::from(until_full) * u128::from(comes) / u128::from(slower),
+                };
+                let ahead = u128::from(expected) * lasts.min(ahead_ms.into()) / u128::from(ahead_ms.max(1));
                 // In whole tokens: nobody spends a part of one.
                 self.want.saturating_add(ahead as u64 / MILLI as u64 * MILLI as u64)
             }
-            // There is plenty, and it decays soon: it takes more to last. But half of it stays for others.
+            // There is plenty, and it decays soon: it takes more to last. But a part of it stays for others.
             false => {
                 let decays = rate.within(ahead_ms.saturating_sub(until_full) as i64);
-                let on_top = if self.ahead == 0 { 0 } else { u64::try_from(decays).unwrap_or(0) };
-                let wanted = self.want.saturating_add(expected).saturating_add(on_top);
-                wanted.min(self.want.max(there / 2))
+                let to_last = if self.ahead == 0 { 0 } else { u64::try_from(decays).unwrap_or(0) };
+                self.want.saturating_add(expected.max(to_last)).min(self.want.max(there / 4 * 3))
             }
         };
         wanted.min(there).max(self.need)
@@ -296,10 +298,11 @@ mod tests {
             let level = Level { tokens: tokens * MILLI, remainder: 0 };
             plan(&[Line { rate, level, wish, reserved: 0 }], START, START)[0].got.div_ceil(1000)
         };
-        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 30, 50));
+        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 21, 75));
         assert_eq!((got(100, 80, 9, 1000), got(40, 1, 9, 200), got(40, 1, 100, 1000)), (80, 10, 40));
-        // It decays from 600 ms on: what is spent after that is left.
-        assert_eq!((got(40, 1, 10, 1000), got(40, 1, 50, 1000), got(5, 5, 50, 1000)), (7, 31, 5));
+        // It decays from 600 ms on, or from when so much has been spent: what would decay first is left.
+        assert_eq!((got(40, 1, 10, 1000), got(40, 1, 20, 1000), got(40, 1, 50, 1000)), (7, 16, 40));
+        assert_eq!(got(5, 5, 50, 1000), 5);
     }
 
     #[test]

@@ -114,6 +114,7 @@ fn found(rows: &[(Row, Key); 5], items: &HashMap<Key, Item>) -> Found {
         system: settings(system),
         unread,
         unsupported: wrong.into_iter().flatten().next(),
+        deleted: false,
     };
     Found { loaded, stamp: record.map(Stamp::of), mode }
 }

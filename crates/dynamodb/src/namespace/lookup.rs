@@ -1,5 +1,6 @@
 //! From a name to an id.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -27,8 +28,11 @@ const MOST_KNOWN: usize = 10_000;
 /// What is known of a name, for a while.
 #[derive(Clone, Debug)]
 pub struct Known {
-    what: What,
+    /// Nothing while it is looked up for the first time.
+    what: Option<What>,
     until: Instant,
+    /// Tells it from what was known of the same name before it was forgotten.
+    number: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +41,9 @@ enum What {
     Deleted,
     Absent,
 }
+
+/// Numbers of what is known.
+static NUMBERS: AtomicU64 = AtomicU64::new(0);
 
 impl Table {
     /// The id of a namespace. One that nobody has used is registered.
@@ -52,15 +59,16 @@ impl Table {
 
     /// The id of a namespace that somebody has used; a fault if it is deleted.
     pub async fn find_space(&self, name: &str) -> Result<Option<Nsid>, Fault> {
-        let what = match self.known(|known| known.get(name).cloned()) {
-            Some(known) if known.until > Instant::now() => known.what,
-            before => match self.look_up(name).await {
+        let before = self.begin(name);
+        let what = match before.what {
+            Some(what) if before.until > Instant::now() => what,
+            last => match self.look_up(name).await {
                 Ok(what) => {
-                    self.remember(name, what.clone());
+                    self.remember(name, before.number, what.clone());
                     what
                 }
                 // While the table cannot be asked, what it said last holds.
-                Err(fault) if fault.is_retryable() => before.ok_or(fault)?.what,
+                Err(fault) if fault.is_retryable() => last.ok_or(fault)?,
                 Err(fault) => return Err(fault),
             },
         };
@@ -71,19 +79,38 @@ impl Table {
         }
     }
 
-    /// Has a name looked up again.
-    pub(super) fn forget_space(&self, name: &str) {
+    /// Has a name looked up again: it was deleted or recovered. What is being looked up now is not remembered.
+    pub fn forget_space(&self, name: &str) {
         self.known(|known| drop(known.remove(name)));
     }
 
-    fn remember(&self, name: &str, what: What) {
-        let until = Instant::now() + Duration::from_millis(self.settings().config_refresh_ms);
+    /// What is known of a name. If that is nothing, a place for it.
+    fn begin(&self, name: &str) -> Known {
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let nothing = Known { what: None, until: Instant::now(), number };
         self.known(|known| {
-            if known.len() >= MOST_KNOWN && !known.contains_key(name) {
-                known.retain(|_, known| known.until > Instant::now() && known.what != What::Absent);
+            if let Some(known) = known.get(name) {
+                return known.clone();
+            }
+            if known.len() >= MOST_KNOWN {
+                known.retain(|_, known| {
+                    known.until > Instant::now()
+                        && known.what.as_ref().is_some_and(|what| *what != What::Absent)
+                });
             }
             if known.len() < MOST_KNOWN {
-                known.insert(name.to_owned(), Known { what, until });
+                known.insert(name.to_owned(), nothing.clone());
+            }
+            nothing
+        })
+    }
+
+    /// Remembers what was looked up, unless the name was forgotten meanwhile.
+    fn remember(&self, name: &str, number: u64, what: What) {
+        let until = Instant::now() + Duration::from_millis(self.settings().config_refresh_ms);
+        self.known(|known| {
+            if let Some(known) = known.get_mut(name).filter(|known| known.number == number) {
+                (known.what, known.until) = (Some(what), until);
             }
         });
     }

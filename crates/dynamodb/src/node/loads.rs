@@ -74,7 +74,7 @@ impl Shared {
                     accounts.push(Account { ns, entity: key.entity.to_vec(), resource });
                     places.push(at);
                 }
-                Err(fault @ Fault::Deleted(_)) => found[at].unsupported = Some(fault.to_string()),
+                Err(Fault::Deleted(_)) => found[at].deleted = true,
                 Err(fault) => return Err(fault),
             }
         }

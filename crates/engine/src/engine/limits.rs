@@ -11,7 +11,9 @@ use smallvec::SmallVec;
 use tidegate_core::Nanos;
 use tidegate_core::ledger::charge;
 use tidegate_core::queue::{Buckets, Involved, LimitId, MessageId, Scheduler, Short};
-use tidegate_ledger::{BucketName, Grant, Ledger, QueueCharge, Refused, Shortage, SpaceId, Stated};
+use tidegate_ledger::{
+    BucketName, Grant, HeldAgain, HoldId, Ledger, QueueCharge, Refused, Shortage, SpaceId, Stated,
+};
 
 /// The fewest names before any of them is looked at for being out of use.
 const FEW: usize = 1024;
@@ -28,6 +30,8 @@ pub struct Limits {
     free: Vec<LimitId>,
     /// What deliveries hold of entities, until they are settled.
     grants: HashMap<MessageId, Grant>,
+    /// The same of an earlier run's, as long as they are out: what they hold was not known at the start.
+    later: HashMap<MessageId, HoldId>,
     /// How many names call for a look at which are still in use.
     sweep_at: usize,
     /// Who was paid for, for the simulator.
@@ -45,6 +49,7 @@ impl Limits {
             names: Vec::new(),
             free: Vec::new(),
             grants: HashMap::new(),
+            later: HashMap::new(),
             sweep_at: FEW,
             #[cfg(feature = "check")]
             paid: Vec::new(),
@@ -116,8 +121,11 @@ impl Limits {
     /// Holds again what a delivery of an earlier run holds.
     pub fn hold_again(&mut self, message: MessageId, charges: &[(LimitId, u64)], now: Nanos) {
         if !charges.is_empty() {
-            let grant = self.ledger.hold_again(&self.stated(charges), now);
-            self.keep(message, grant);
+            let held = self.ledger.hold_again(&self.stated(charges), now);
+            match held {
+                HeldAgain::Now(grant) => self.keep(message, grant),
+                HeldAgain::Later(id) => drop(self.later.insert(message, id)),
+            }
         }
     }
 
@@ -135,7 +143,8 @@ impl Limits {
 
     /// What a delivery holds, which ends with this.
     pub fn take_grant(&mut self, message: MessageId) -> Option<Grant> {
-        self.grants.remove(&message)
+        let later = || Some(self.ledger.held(self.later.remove(&message)?));
+        self.grants.remove(&message).or_else(later)
     }
 
     /// Takes numbers back from names that no message holds any more, whenever there are twice as many as last time.

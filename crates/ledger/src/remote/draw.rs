@@ -187,6 +187,7 @@ impl Ledger {
     /// Accounts whose slices nobody uses, or that have had something to tell for a while; and those that somebody waits
     /// for and that could not be asked for. Their orders are wanted from now on.
     pub fn idle(&self, now: Nanos, out: &mut Vec<Want>) {
+        self.load_held(now, out);
         self.each_held(out, now, |account, watched, pace| {
             let (due, terms) = (account.is_due(pace, now), Arc::clone(&account.resolved.terms));
             let is_unknown = account.is_unknown();

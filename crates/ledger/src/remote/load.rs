@@ -40,6 +40,9 @@ impl Ledger {
         let (key, account) = keyed(shard, stand.place);
         let Some(state) = account.remote() else { return Ok(false) };
         state.use_it();
+        if state.is_deleted() {
+            return Err(Refused::NamespaceDeleted(way.space.name.to_string()));
+        }
         if let Some(what) = &state.unsupported {
             let (entity, what) = (shown(&key.entity), what.to_string());
             return Err(Refused::Unsupported {
@@ -155,8 +158,8 @@ impl Ledger {
         let space = self.at(key.space);
         // Where something is not understood nothing is taken over: it would be as if that level said nothing.
         let applied = match &loaded.unsupported {
-            None => self.take_over(space, key, &loaded, now),
-            Some(_) => Ok(()),
+            None if !loaded.deleted => self.take_over(space, key, &loaded, now),
+            _ => Ok(()),
         };
         let who = self.who(space.id, &key.entity);
         let mut shard = self.shards.lock(who.shard());
@@ -169,6 +172,7 @@ impl Ledger {
                 (None, Err(refused)) => Some(refused.to_string().into()),
                 (None, Ok(())) => None,
             };
+            state.set_deleted(loaded.deleted);
             state.set_loaded(true);
             state.set_loading(false);
             state.failed_until = 0;
@@ -179,6 +183,7 @@ impl Ledger {
         shard.held.set(place.holder);
         self.post(&mut shard, place.holder, place.account, None);
         drop(shard);
+        self.hold_waiting(key, now);
         if lane_waits {
             // A lane may wait at a child's bucket for its parent to be known.
             self.shape.fetch_add(1, Ordering::Release);
@@ -232,6 +237,31 @@ impl Ledger {
             }
         });
         self.tell_decided(key);
+    }
+
+    /// What is known of a namespace may be of before it was deleted, or before it was recovered: its accounts are loaded
+    /// again when they are next touched, those that somebody waits at now.
+    pub fn load_again(&self, space: SpaceId) {
+        for shard in 0..SHARDS {
+            let mut shard = self.shards.lock(shard);
+            let Shard { holders, loaded, .. } = &mut *shard;
+            let mut next = loaded.next(0);
+            while let Some(at) = next {
+                next = loaded.next(at + 1);
+                let Some(holder) = holders.get_mut(at).filter(|holder| holder.space == space) else {
+                    continue;
+                };
+                holder.each_account_mut(|account| {
+                    if let Some(state) = account.remote() {
+                        state.set_loaded(false);
+                        state.set_deleted(false);
+                        state.unsupported = None;
+                    }
+                });
+            }
+        }
+        self.post_space(space);
+        self.freed.wake();
     }
 
     /// Accounts that were touched since the last call, to be loaded again. Those that were not are forgotten: they are

@@ -12,15 +12,18 @@
 //! | `load` | settings that come in, and which are to be looked at again |
 //! | `draw` | orders of writes, and what they have brought |
 //! | `decided` | waiting for what is undecided |
+//! | [`held`] | what deliveries of an earlier run hold |
 
 mod decided;
 mod draw;
+pub mod held;
 mod load;
 mod state;
 pub mod want;
 mod wanted;
 
 pub use decided::Decided;
+pub use held::{HeldAgain, HoldId};
 pub use want::{AccountKey, Line, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
 
 pub(crate) use state::RemoteAccount;

@@ -18,6 +18,8 @@ const DRAWING: u8 = 4;
 const USED: u8 = 8;
 /// A message or a caller in line waits for it to be loaded.
 const LANE_WAITS: u8 = 16;
+/// Its namespace is deleted.
+const DELETED: u8 = 32;
 
 /// See the module.
 #[derive(Default)]
@@ -118,6 +120,14 @@ impl RemoteAccount {
 
     pub(crate) fn is_used(&self) -> bool {
         self.is(USED)
+    }
+
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.is(DELETED)
+    }
+
+    pub(crate) fn set_deleted(&mut self, deleted: bool) {
+        self.set(DELETED, deleted);
     }
 
     pub(crate) fn lane_waits(&mut self) {

@@ -61,6 +61,8 @@ pub struct Loaded {
     pub unread: Unread,
     /// Something that this version does not understand, in words: the account is refused.
     pub unsupported: Option<String>,
+    /// Whether its namespace is deleted: the account is refused as that, and nothing of it is taken over.
+    pub deleted: bool,
 }
 
 /// Levels that were not understood.

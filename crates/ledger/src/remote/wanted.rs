@@ -7,6 +7,7 @@ use std::task::Waker;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
+use super::held::Holds;
 use super::want::{AccountKey, RemoteOptions, Want};
 
 type Wake = Box<dyn Fn() + Send + Sync>;
@@ -19,6 +20,8 @@ pub(crate) struct Remote {
     news: AtomicBool,
     wake: OnceLock<Wake>,
     pub(super) waiting: Mutex<HashMap<AccountKey, Vec<Waker>>>,
+    /// What deliveries of an earlier run hold.
+    pub(super) holds: Mutex<Holds>,
 }
 
 impl Remote {
@@ -29,6 +32,7 @@ impl Remote {
             news: AtomicBool::new(false),
             wake: OnceLock::new(),
             waiting: Mutex::default(),
+            holds: Mutex::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tidegate_core::ledger::ChargeName;
-use tidegate_ledger::{Edit, Kept, MinuteFilter, Stated};
+use tidegate_ledger::{Edit, HeldAgain, Kept, MinuteFilter, Stated};
 
 use crate::world::{MINUTE, SECOND, World, entity, resource};
 
@@ -210,7 +210,7 @@ fn deliveries_hold_their_slots_again() {
     let stated = [Stated { name: &charge, amount: 1 }];
     let charge = other.ledger.queue_charge(other.space, tidegate_core::ledger::charge::parse(&name)).unwrap();
     let again = [Stated { name: &charge, ..stated[0] }];
-    let grant = other.ledger.hold_again(&again, other.now);
+    let HeldAgain::Now(grant) = other.ledger.hold_again(&again, other.now) else { panic!("all is known") };
     assert_eq!(other.left("org", "r", "inflight"), 2);
     other.ledger.keep_grant(grant, other.now);
     assert_eq!(left(&other), left(&world));

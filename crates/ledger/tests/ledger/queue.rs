@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use tidegate_core::bucket::Ready;
 use tidegate_core::ledger::{ChargeName, charge};
-use tidegate_ledger::{Acquire, Acquired, BucketName, Charge, LeaseTerms, QueueCharge, Refused, Stated};
+use tidegate_ledger::{
+    Acquire, Acquired, BucketName, Charge, HeldAgain, LeaseTerms, QueueCharge, Refused, Stated,
+};
 
 use crate::world::{SECOND, World, entity, resource};
 
@@ -205,7 +207,11 @@ fn a_grant_can_become_a_lease_and_be_held_again_after_a_restart() {
     world.ledger.settle(world.space, lease, &[("tpm", 10)], world.now).unwrap();
     assert_eq!([world.left("a", "r", "tpm"), world.left("a", "r", "inflight")], [90, 2]);
 
-    let grants: Vec<_> = (0..3).map(|_| world.ledger.hold_again(&stated, world.now)).collect();
+    let grants = (0..3).map(|_| match world.ledger.hold_again(&stated, world.now) {
+        HeldAgain::Now(grant) => grant,
+        HeldAgain::Later(_) => panic!("all is known"),
+    });
+    let grants: Vec<_> = grants.collect();
     assert_eq!([world.left("a", "r", "tpm"), world.left("a", "r", "inflight")], [90, -1]);
     grants.into_iter().for_each(|grant| world.ledger.settle_grant(grant, &[("tpm", 60)], world.now));
     assert_eq!([world.left("a", "r", "tpm"), world.left("a", "r", "inflight")], [90, 2]);

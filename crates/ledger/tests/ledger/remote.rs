@@ -1,228 +1,13 @@
-//! Several ledgers over one table, which is a map here: by a hand-driven clock, with the time that a call takes.
+//! Several ledgers over one table: limits are kept, used, and changed.
 
-use std::collections::{BTreeMap, HashMap};
+mod world;
+
 use std::sync::Arc;
 
-use tidegate_core::ledger::purse::Drawn;
-use tidegate_core::ledger::source::{self, Level, Outstanding, Rate, plan, reserved};
-use tidegate_core::ledger::{Bound, Term};
-use tidegate_core::{NANOS_PER_S, Nanos};
-use tidegate_ledger::{
-    Acquire, Acquired, Charge, LeaseTerms, Ledger, Loaded, Options, Order, Refused, RemoteOptions,
-    ScopeSettings, Undecided, Want,
-};
+use tidegate_core::NANOS_PER_S;
+use tidegate_ledger::{Acquire, Acquired, Charge, Refused};
 
-const MS: u64 = NANOS_PER_S / 1000;
-const START: Nanos = 1_700_000_000 * NANOS_PER_S;
-const CALL_NS: u64 = 5 * MS;
-
-/// A bucket item: levels, when they were refilled, and what each node holds.
-#[derive(Default)]
-struct Item {
-    levels: BTreeMap<String, Level>,
-    refilled_ms: i64,
-    said: HashMap<usize, BTreeMap<String, Outstanding>>,
-    slots: BTreeMap<String, HashMap<usize, u32>>,
-    consumed: BTreeMap<String, i64>,
-}
-
-#[derive(Default)]
-struct Table {
-    items: HashMap<Vec<u8>, Item>,
-    settings: HashMap<Vec<u8>, ScopeSettings>,
-    system: ScopeSettings,
-    writes: u64,
-}
-
-impl Table {
-    fn write(&mut self, node: usize, order: &Order, now: Nanos) -> Vec<Drawn> {
-        self.writes += 1;
-        let now_ms = (now / MS) as i64;
-        let item = self.items.entry(order.key.entity.to_vec()).or_default();
-        let mut lines = Vec::new();
-        for line in &order.lines {
-            let Bound::Rate(limit) = line.bound else { continue };
-            let rate = Rate::of(&limit).unwrap();
-            let level = *item.levels.entry(line.limit.to_string()).or_insert(rate.full());
-            let others = item.said.iter().filter(|(other, _)| **other != node);
-            let others: Vec<Outstanding> =
-                others.filter_map(|(_, said)| said.get(&*line.limit).copied()).collect();
-            let own = Outstanding { held: line.held as i64, gone_ms: (line.gone_at / MS) as i64 + 1 };
-            let reserved = reserved(&rate, own, &others, now_ms);
-            lines.push(source::Line { rate, level, wish: line.wish, reserved });
-        }
-        let mut planned = plan(&lines, item.refilled_ms, now_ms).into_iter();
-        item.refilled_ms = item.refilled_ms.max(now_ms);
-        let mut drawn = Vec::new();
-        for line in &order.lines {
-            *item.consumed.entry(line.limit.to_string()).or_default() += line.consumed;
-            drawn.push(match line.bound {
-                Bound::Rate(_) => {
-                    let planned = planned.next().unwrap();
-                    item.levels.insert(line.limit.to_string(), planned.after);
-                    let held = (line.held + planned.got) as i64;
-                    let gone_ms = planned.full_ms.max((line.gone_at / MS) as i64 + 1).min(now_ms + 4000);
-                    let said = Outstanding { held, gone_ms };
-                    item.said.entry(node).or_default().insert(line.limit.to_string(), said);
-                    Drawn {
-                        got: planned.got,
-                        back: planned.back,
-                        decays_from: planned.decays_from,
-                        left: planned.after.tokens,
-                        told: 0,
-                        slots: 0,
-                        ready: planned.ready_ms.map(|ms| ms as u64 * MS),
-                    }
-                }
-                Bound::Concurrency(cap) => {
-                    let slots = item.slots.entry(line.limit.to_string()).or_default();
-                    let own = slots.entry(node).or_default();
-                    *own += line.wish.debt as u32;
-                    *own -= (line.wish.give_back as u32).min(*own);
-                    let out: u32 = slots.values().sum();
-                    let free = cap.saturating_sub(out.into());
-                    let got = if free >= line.wish.need { line.wish.want.min(free) } else { 0 };
-                    let own = slots.entry(node).or_default();
-                    *own += got as u32;
-                    let short = line.wish.need > free;
-                    Drawn {
-                        got,
-                        slots: *own,
-                        left: (free - got) as i64,
-                        ready: short.then_some(now),
-                        ..Drawn::default()
-                    }
-                }
-            });
-        }
-        drawn
-    }
-
-    fn load(&self, entity: &[u8]) -> Loaded {
-        let system = Some(self.system.clone());
-        Loaded { default: self.settings.get(entity).cloned(), system, ..Loaded::default() }
-    }
-}
-
-struct Node {
-    ledger: Arc<Ledger>,
-    /// What comes back, and when.
-    loads: Vec<(Nanos, tidegate_ledger::AccountKey, Loaded)>,
-    writes: Vec<(Nanos, Order, Vec<Drawn>)>,
-    /// Orders on their way to the table.
-    sent: Vec<(Nanos, Order)>,
-}
-
-impl Node {
-    fn new(number: u16) -> Node {
-        let remote = Some(RemoteOptions { node: number, ..RemoteOptions::default() });
-        let ledger = Arc::new(Ledger::new(Options { remote, ..Options::default() }));
-        Node { ledger, loads: Vec::new(), writes: Vec::new(), sent: Vec::new() }
-    }
-
-    fn acquire(
-        &self,
-        entity: &str,
-        cost: &[(&str, u64)],
-        leased: bool,
-        now: Nanos,
-    ) -> Result<Acquired, Refused> {
-        let space = self.ledger.space("default").unwrap();
-        let charges = [Charge { entity: entity.as_bytes(), resource: "gpt-4", cost }];
-        let lease = leased.then(LeaseTerms::default);
-        self.ledger.acquire(&Acquire { lease, statuses: false, ..Acquire::new(space, &charges) }, now)
-    }
-}
-
-struct World {
-    table: Table,
-    nodes: Vec<Node>,
-    now: Nanos,
-    down: bool,
-}
-
-impl World {
-    fn new(nodes: u16, limits: &str) -> World {
-        let limits = limits.split(' ').map(|term| term.parse::<Term>().unwrap()).collect();
-        let table =
-            Table { system: ScopeSettings { limits, ..ScopeSettings::default() }, ..Table::default() };
-        World { table, nodes: (0..nodes).map(Node::new).collect(), now: START, down: false }
-    }
-
-    /// A millisecond passes.
-    fn tick(&mut self) {
-        self.now += MS;
-        let now = self.now;
-        for (at, node) in self.nodes.iter_mut().enumerate() {
-            let mut wants = Vec::new();
-            if (now / MS).is_multiple_of(1000) {
-                node.ledger.idle(now, &mut wants);
-            }
-            node.ledger.take_wanted(&mut wants);
-            for want in wants {
-                match want {
-                    Want::Load(key) if self.down => node.ledger.load_failed(&key, now + NANOS_PER_S, now),
-                    Want::Load(key) => {
-                        let loaded = self.table.load(&key.entity);
-                        node.loads.push((now + CALL_NS, key, loaded));
-                    }
-                    Want::Draw(key) => {
-                        let order = node.ledger.order(&key, now);
-                        node.sent.extend(order.map(|order| (now + CALL_NS / 2, order)));
-                    }
-                }
-            }
-            for (_, order) in node.sent.extract_if(.., |(at, _)| *at <= now) {
-                if self.down {
-                    node.ledger.draw_failed(&order, now + NANOS_PER_S, now);
-                    continue;
-                }
-                let drawn = self.table.write(at, &order, now);
-                node.writes.push((now + CALL_NS / 2, order, drawn));
-            }
-            for (_, order, drawn) in node.writes.extract_if(.., |(at, ..)| *at <= now) {
-                node.ledger.drawn(&order, &drawn, now);
-            }
-            for (_, key, loaded) in node.loads.extract_if(.., |(at, ..)| *at <= now) {
-                node.ledger.loaded(&key, loaded, now).unwrap();
-            }
-        }
-    }
-
-    /// Asks, and asks again until it is decided.
-    fn decide(&mut self, node: usize, entity: &str, cost: &[(&str, u64)]) -> Acquired {
-        for _ in 0..1000 {
-            match self.nodes[node].acquire(entity, cost, true, self.now).unwrap() {
-                Acquired::Undecided(Undecided { missing }) => assert!(!missing.is_empty()),
-                decided => return decided,
-            }
-            self.tick();
-        }
-        panic!("undecided for a second");
-    }
-
-    /// What the table has left of a limit.
-    fn left(&self, entity: &str, limit: &str) -> i64 {
-        self.table.items[entity.as_bytes()].levels[limit].tokens / 1000
-    }
-
-    fn consumed(&self, entity: &str, limit: &str) -> i64 {
-        self.table.items[entity.as_bytes()].consumed[limit]
-    }
-
-    fn return_all(&mut self) {
-        for at in 0..self.nodes.len() {
-            let mut keys = Vec::new();
-            self.nodes[at].ledger.holding(self.now, &mut keys);
-            for key in keys {
-                if let Some(order) = self.nodes[at].ledger.order_return(&key, self.now) {
-                    let drawn = self.table.write(at, &order, self.now);
-                    self.nodes[at].ledger.drawn(&order, &drawn, self.now);
-                }
-            }
-        }
-    }
-}
+use self::world::{MS, Node, START, World};
 
 /// What is admitted in each millisecond, over so many, when each node is asked for 1 so often a second.
 fn admitted(world: &mut World, per_s: &[u64], millis: u64) -> Vec<u64> {
@@ -266,31 +51,100 @@ fn excess(admitted: &[u64], burst: u64, per_s: u64) -> i64 {
 fn nodes_share_a_limit_and_use_it_up() {
     // A rate, a burst, what each node is asked for, and what one write is to pay for at least.
     let cases = [
-        (1000, 1000, [400, 400, 400], 90),
-        (1000, 1000, [1500, 100, 20], 100),
-        (1000, 1000, [900, 0, 0], 200),
-        (1000, 1000, [330, 330, 330], 100),
-        (1000, 200, [400, 400, 400], 5),
-        (1000, 200, [1500, 100, 20], 5),
-        (600, 3000, [400, 400, 400], 100),
-        (600, 3000, [900, 0, 0], 300),
-        (1500, 90_000, [333, 333, 333], 300),
-        (100, 100, [50, 50, 50], 5),
-        (10, 10, [5, 5, 5], 1),
-        (10, 10, [10, 4, 1], 1),
+        (1000, 1000, [400, 400, 400], 110.0),
+        (1000, 1000, [1500, 100, 20], 140.0),
+        (1000, 1000, [900, 0, 0], 500.0),
+        (1000, 1000, [330, 330, 330], 160.0),
+        (1500, 1500, [333, 333, 333], 220.0),
+        (1500, 1500, [1000, 0, 0], 600.0),
+        (1000, 200, [400, 400, 400], 20.0),
+        (1000, 200, [1500, 100, 20], 30.0),
+        (600, 3000, [400, 400, 400], 125.0),
+        (600, 3000, [900, 0, 0], 500.0),
+        (1500, 90_000, [333, 333, 333], 400.0),
+        (100, 100, [50, 50, 50], 10.0),
+        (10, 10, [5, 5, 5], 0.9),
+        (10, 10, [10, 4, 1], 0.9),
     ];
     for (rate, burst, load, least_per_write) in cases {
         let mut world = World::new(3, &format!("rpm={rate}/second,burst={burst}"));
         let admitted = admitted(&mut world, &load, 20_000);
         let told = format!("{rate}/s, burst {burst}, asked {load:?}");
         assert!(excess(&admitted, burst, rate) <= 0, "{told}: {} too many", excess(&admitted, burst, rate));
-        let asked: u64 = load.iter().sum();
+        let (asked, all) = (load.iter().sum::<u64>(), admitted.iter().sum::<u64>());
         let late: u64 = admitted[5_000..].iter().sum();
         let share = late as f64 / (15.0 * asked.min(rate) as f64);
-        let least = if burst < rate { 0.85 } else { 0.95 };
-        assert!(share >= least, "{told}: {share:.3} of what could be");
-        let per_write = admitted.iter().sum::<u64>() / world.table.writes;
-        assert!(per_write >= least_per_write, "{told}: {per_write} a write");
+        let whole = all as f64 / (20 * asked).min(20 * rate + burst) as f64;
+        let per_write = all as f64 / world.table.writes as f64;
+        println!("{told}: {share:.3} of what could be, {whole:.3} with the start, {per_write:.1} a write");
+        assert!(share >= 0.95, "{told}: {share:.3} of what could be");
+        assert!(per_write >= least_per_write, "{told}: {per_write:.1} a write");
+    }
+}
+
+/// Several ask at once, again and again, until each was denied: alone at the table, the node has given all there is.
+#[test]
+fn a_limit_is_used_up_to_the_last_token() {
+    for (limit, total, callers, amount) in [
+        ("rpm=600/day", 600, 1, 1),
+        ("rpm=600/day", 600, 8, 1),
+        ("rpm=1000/day", 1000, 3, 7),
+        ("rpm=7/day", 7, 2, 1),
+    ] {
+        let mut world = World::new(1, limit);
+        let (mut granted, mut asking) = (0, vec![true; callers]);
+        while asking.contains(&true) {
+            for asks in asking.iter_mut().filter(|asks| **asks) {
+                match world.nodes[0].acquire("acme", &[("rpm", amount)], true, world.now).unwrap() {
+                    Acquired::Granted(_) => granted += amount,
+                    Acquired::Denied(_) => *asks = false,
+                    Acquired::Undecided(_) => {}
+                }
+            }
+            world.tick();
+        }
+        assert_eq!(granted, total / amount * amount, "{limit}, {callers} callers");
+    }
+}
+
+/// Leases settle below and above what they took: what the table has in the end is what nobody used. With two nodes, what
+/// one gives back while the other holds some of a bucket that is nearly full may find no room.
+#[test]
+fn every_token_is_accounted_for() {
+    for (nodes, lost) in [(1, 2.0), (2, 10.0)] {
+        let mut world = World::new(nodes, "tpm=100000/day");
+        let mut state = 7_u64;
+        let mut chance = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let net: u64 = (0..1500).map(|_| lease_at_random(&mut world, &mut chance)).sum();
+        world.return_all();
+        let refilled = (world.now - START) as f64 / NANOS_PER_S as f64 * 100_000.0 / 86_400.0;
+        let (left, seen) = (100_000.0 + refilled - net as f64, world.left("acme", "tpm") as f64);
+        assert!((left - lost..=left).contains(&seen), "{nodes} nodes: {seen} of {left:.1}");
+        assert_eq!(world.consumed("acme", "tpm"), net as i64);
+    }
+}
+
+/// One is taken, and released, settled or left alone; tells what it has used.
+fn lease_at_random(world: &mut World, chance: &mut impl FnMut(u64) -> u64) -> u64 {
+    let (node, amount) = (chance(world.nodes.len() as u64) as usize, 1 + chance(50));
+    let Acquired::Granted(granted) = world.decide(node, "acme", &[("tpm", amount)]) else { panic!("denied") };
+    let (ledger, lease, now) = (world.nodes[node].ledger.clone(), granted.lease.unwrap(), world.now);
+    let space = ledger.space("default").unwrap();
+    world.tick();
+    match chance(3) {
+        0 => {
+            ledger.release(space, lease, now).unwrap();
+            0
+        }
+        1 => {
+            let cost = chance(100);
+            ledger.settle(space, lease, &[("tpm", cost)], now).unwrap();
+            cost
+        }
+        _ => amount,
     }
 }
 

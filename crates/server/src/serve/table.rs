@@ -95,6 +95,7 @@ impl Shared {
             NodeSettings { stop_ms: config.drain_timeout_ms.max(1_000), ..NodeSettings::default() };
         let node = Node::start(table, ledger.clone(), clock.clone(), settings, claim);
         let node = node.map_err(Error::system("start a thread"))?;
+        hold_again(&node, ledger, Duration::from_millis(config.ledger.timeout_ms));
         let store = TableStore::new(Parts {
             node: node.handle(),
             ledger: ledger.clone(),
@@ -105,6 +106,18 @@ impl Shared {
             patience: Duration::from_millis(config.ledger.timeout_ms),
         });
         Ok((Drawing { node }, store))
+    }
+}
+
+/// Before anybody is let in, what deliveries of the last run hold is counted again: which caps that are, the table knows.
+fn hold_again(node: &Node, ledger: &Arc<Ledger>, patience: Duration) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let held = ledger.clone().all_held();
+    drop(node.handle().runtime().spawn(async move { tell.send(held.await) }));
+    if told.recv_timeout(patience) != Ok(true) {
+        tracing::warn!(
+            "the table could not be asked what deliveries of the last run hold: their slots are free until it is"
+        );
     }
 }
 

@@ -23,6 +23,7 @@ pub(super) fn reason(refused: &Refused) -> (Code, &'static str) {
         ),
         Refused::UnknownLimit { .. } => (Code::UnknownLimit, "name limits as `resolve` shows them"),
         Refused::Unsupported { .. } => (Code::UnsupportedLimit, UNSUPPORTED_HINT),
+        Refused::NamespaceDeleted(_) => (Code::NamespaceDeleted, DELETED_HINT),
         Refused::NeverPasses { .. } => (Code::NeverPasses, "charge less, or raise the burst of the limit"),
         Refused::Disabled { .. } => (Code::Disabled, "take `mode` off its scope to let it pass again"),
         Refused::EntityNotFound(_) => (Code::EntityNotFound, "create it first, or list the entities"),
@@ -61,6 +62,8 @@ pub(super) fn reason(refused: &Refused) -> (Code, &'static str) {
 }
 
 const UNSUPPORTED_HINT: &str = "use it through the library that has set it, or set plain limits in its place";
+
+const DELETED_HINT: &str = "recover it first, or use another one";
 
 const LIMIT_HINT: &str = "a limit reads like tpm=10000/minute, tpm=10000/minute,burst=20000 or inflight=8";
 
@@ -126,7 +129,7 @@ impl Refusal {
     /// Whoever names it does not get in.
     pub fn namespace_deleted(name: &str) -> Refusal {
         let message = format!("the namespace `{name}` is deleted");
-        Refusal::new(Code::NamespaceDeleted, message, "recover it first, or use another one")
+        Refusal::new(Code::NamespaceDeleted, message, DELETED_HINT)
     }
 
     /// A manifest that cannot be.

@@ -26,6 +26,15 @@ const DEFAULT: &str = "default";
 const FOLLOWER: &str = "table";
 
 impl Desk {
+    /// Has the ledger load again what it knows of a namespace that was recovered.
+    fn load_again(&self, namespace: &str) {
+        self.table.forget_space(namespace);
+        if let Some(space) = self.ledger.find_space(namespace) {
+            // Loads that are under way may have seen it deleted.
+            self.node.edit(|| self.ledger.load_again(space));
+        }
+    }
+
     /// Forgets what the ledger knows of a namespace that was purged.
     fn forget(&self, namespace: &str) {
         if let Some(space) = self.ledger.find_space(namespace) {
@@ -92,6 +101,7 @@ pub async fn follow(desk: Arc<Desk>, queues: Weak<Queues>, every: Duration) {
             for name in before.keys().filter(|name| !now.contains_key(*name)) {
                 let is_back = namespaces.iter().any(|found| found.name == *name);
                 if is_back {
+                    desk.load_again(name);
                     tell_engine(&queues, name, Task::RecoverNamespace { actor: FOLLOWER.into() }).await;
                 } else {
                     tell_engine(&queues, name, Task::PurgeNamespace).await;
@@ -166,6 +176,7 @@ impl Asked {
             Err(Fault::NoNamespace(_)) => false,
             Err(fault) => return Err(refusal(&fault)),
         };
+        self.desk.load_again(name.as_str());
         self.desk.deleted.note(name.as_str(), None);
         let task = Task::RecoverNamespace { actor: self.actor.clone() };
         let noted = self.follow_here(&name, task, in_table).await?;

@@ -17,4 +17,4 @@ mod pin;
 pub(crate) mod place;
 mod plan;
 mod write;
-mod writer;
+pub(crate) mod writer;

@@ -2,10 +2,12 @@
 
 mod world;
 
+use std::sync::Arc;
+
 use tidegate_core::NANOS_PER_S;
 use tidegate_ledger::{Acquire, Acquired, Charge, Refused};
 
-use self::world::{MS, START, World};
+use self::world::{MS, Node, START, World};
 
 /// What is admitted in each millisecond, over so many, when each node is asked for 1 so often a second.
 fn admitted(world: &mut World, per_s: &[u64], millis: u64) -> Vec<u64> {

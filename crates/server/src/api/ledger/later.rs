@@ -92,6 +92,11 @@ impl LaterAcquire {
     pub fn is_quiet(&self) -> bool {
         self.call.quiet
     }
+
+    /// Whether it stands in line if it cannot pass at once.
+    pub fn may_stand_in_line(&self) -> bool {
+        self.call.wait_ms > 0
+    }
 }
 
 impl Queues {

@@ -27,7 +27,7 @@ struct Group {
     bytes: Vec<u8>,
     marks: Vec<Mark>,
     payload_bytes: usize,
-    /// Whether it is a receive that may wait long.
+    /// Whether it is a receive or an acquire that may wait long.
     waits: bool,
 }
 
@@ -139,8 +139,9 @@ impl Later {
         }
         let (at, version) = (reply.position(), reply.version());
         let keep = *self.keep.get_or_insert(at);
+        let waits = shape.waits();
         let marks = vec![Mark { at: at - keep, version, shape }];
-        let group = Group { bytes: reply.output().split_off(keep), marks, payload_bytes: 0, waits: false };
+        let group = Group { bytes: reply.output().split_off(keep), marks, payload_bytes: 0, waits };
         self.outstanding += 1;
         self.behind_bytes += group.bytes.len();
         self.line.expect(answer, group);

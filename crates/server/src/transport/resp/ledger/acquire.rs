@@ -58,8 +58,9 @@ fn wait_for(call: &mut Invocation<'_, '_>, api: &Api, later: LaterAcquire) {
         Ok(queues) => queues,
         Err(refusal) => return call.refuse(&refusal),
     };
-    let (quiet, space, refused) = (later.is_quiet(), later.space(), Arc::new(OnceLock::new()));
-    let shape = Shape::AcquiredElsewhere(refused.clone(), quiet);
+    let (space, refused) = (later.space(), Arc::new(OnceLock::new()));
+    let (quiet, waits) = (later.is_quiet(), later.may_stand_in_line());
+    let shape = Shape::AcquiredElsewhere { refused: refused.clone(), quiet, waits };
     let waiting = queues.clone();
     let answer = queues.elsewhere(Transport::Resp, Some(space), async move {
         match waiting.acquire_later(Transport::Resp, later).await {

@@ -40,11 +40,23 @@ pub enum Shape {
     OkElsewhere(Arc<OnceLock<Result<(), Refusal>>>),
     /// What came of an acquire that stood in line.
     Acquired(Box<Stood>),
-    /// What came of an acquire that waited for a table: a refusal is here, and whether it is to be told in few words.
-    AcquiredElsewhere(Arc<OnceLock<Refusal>>, bool),
+    /// What came of an acquire that waited for a table.
+    AcquiredElsewhere {
+        /// Why it was refused, if it was.
+        refused: Arc<OnceLock<Refusal>>,
+        /// Whether it is to be told in few words.
+        quiet: bool,
+        /// Whether it may stand in line for long.
+        waits: bool,
+    },
 }
 
 impl Shape {
+    /// Whether it may wait for long, and for nothing once its connection ends.
+    pub fn waits(&self) -> bool {
+        matches!(self, Shape::AcquiredElsewhere { waits: true, .. })
+    }
+
     /// Writes the reply, out of the next outcomes.
     pub fn write(
         self,
@@ -115,7 +127,7 @@ impl Shape {
                     acquire::write(reply, &acquired, stood.is_quiet(), now);
                 });
             }
-            Shape::AcquiredElsewhere(refused, quiet) => {
+            Shape::AcquiredElsewhere { refused, quiet, .. } => {
                 let told = next().and_then(|outcome| match (outcome, refused.get()) {
                     (Outcome::Acquired(acquired), _) => {
                         Ok((acquired, queues.ok_or_else(Refusal::queues_off)?))

@@ -260,7 +260,7 @@ def test_who_leaves_the_line_takes_nothing(client, server, namespace):
 def test_a_change_of_a_system_default_acts_within_a_second(client, server, namespace):
     """On all active buckets, on who waits, and on messages that are parked."""
     # On a table each of them is drawn from anew within that second, and an emulator writes some hundreds of items in one.
-    entities = [f"e{number}" for number in range(300 if store.ON_DYNAMODB else 2000)]
+    entities = [f"e{number}" for number in range(100 if store.ON_DYNAMODB else 2000)]
     all_of_them = len(entities)
     client.set_limits("rpm=5/day", "tpm=100/day")
 

@@ -173,7 +173,7 @@ pub enum Refused {
     #[error("an idempotency key has 1 to 64 of A-Z a-z 0-9 . _ : -")]
     InvalidIdempotencyKey,
     /// What is decided now could not be kept.
-    #[error("the store is unavailable, and what is decided now would be forgotten")]
+    #[error("the store is unavailable, and this cannot be decided without it")]
     Unavailable,
     /// Nothing is set at this level.
     #[error("nothing is set for {0}")]

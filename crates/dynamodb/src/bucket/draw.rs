@@ -6,14 +6,16 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::ledger::purse::Drawn;
+use tidegate_core::ledger::source::Wish;
 use tidegate_ledger::Order;
+use tidegate_ledger::remote::Line;
 use tidegate_limiter::Clock;
 
 use crate::config::load::Account;
 use crate::fault::Fault;
 use crate::layout::attribute::Item;
 use crate::layout::escape::{self, escaped};
-use crate::layout::key::Key;
+use crate::layout::key::{Key, Nsid};
 use crate::node::counters::{self, Counters};
 use crate::table::call::pause;
 use crate::table::handle::Table;
@@ -126,7 +128,10 @@ impl Drawer<'_> {
             return Err(Undrawn::Unsupported(TOO_LONG.into()));
         }
         let (lines, places) = asked(order).map_err(|error| Undrawn::Unsupported(error.to_string()))?;
-        let ns = self.table.space(&order.space, self.clock.now() / MS).await?;
+        let Some(ns) = self.space(order).await? else {
+            let back = |line: &Line| Drawn { back: line.wish.give_back, ..Drawn::default() };
+            return Ok(order.lines.iter().map(back).collect());
+        };
         let mut place = Place {
             ns,
             entity: order.key.entity.to_vec(),
@@ -152,6 +157,18 @@ impl Drawer<'_> {
             None => Drawn { back: line.wish.give_back, ..Drawn::default() },
         });
         Ok(told.collect())
+    }
+
+    /// The namespace of an order. One that only gives back makes none anew: it was purged.
+    async fn space(&self, order: &Order) -> Result<Option<Nsid>, Fault> {
+        let takes = |line: &Line| {
+            let Wish { need, want, debt, .. } = line.wish;
+            need > 0 || want > 0 || debt > 0 || line.consumed > 0
+        };
+        match order.lines.iter().any(takes) {
+            true => self.table.space(&order.space, self.clock.now() / MS).await.map(Some),
+            false => self.table.find_space(&order.space).await,
+        }
     }
 
     fn count(&self, lines: &[Asked], yields: &[Yield]) {

@@ -18,4 +18,4 @@ pub(crate) mod place;
 mod plan;
 mod split;
 mod write;
-mod writer;
+pub(crate) mod writer;

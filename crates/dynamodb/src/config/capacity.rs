@@ -1,7 +1,7 @@
 //! What a resource could give, over all buckets that the table has for it.
 //!
-//! A bucket that nobody has used is not in the table, and counts for nothing here. Tokens that a node holds in slices are its
-//! own until it returns them: they are neither in the table nor in these sums.
+//! A bucket that nobody has used is not in the table, and counts for nothing here. Tokens that nodes hold count as there, as each
+//! has said with its last write, until they would have decayed: what was spent of them since is not known here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,6 +9,8 @@ use std::sync::Arc;
 use tidegate_ledger::{Capacity, status::Kind};
 
 use super::page::Page;
+use crate::bucket::attribute;
+use crate::bucket::writer::Writer;
 use crate::fault::Fault;
 use crate::layout::attribute::{Item, number_of};
 use crate::layout::escape::escaped;
@@ -70,7 +72,9 @@ fn add(bucket: &Item, now_ms: u64, sums: &mut Sums) {
             let (cp, ra) = (cp / shards, ra / shards);
             let refill = i128::from(now_ms.saturating_sub(refilled_ms)).saturating_mul(ra) / rp.max(1);
             let level = field("tk").unwrap_or(cp).saturating_add(refill).min(cp);
-            sum(sums, name, Kind::Rate, cp, level, 1000);
+            let kind = if attribute.starts_with("s_") { attribute::Kind::Own } else { attribute::Kind::Hard };
+            let held = held(bucket, kind, name, now_ms);
+            sum(sums, name, Kind::Rate, cp, level.saturating_add(held).min(cp), 1000);
         } else if let Some(name) = attribute.strip_prefix("c_").and_then(|rest| rest.strip_suffix("_cp")) {
             let field = |field: &str| number_of::<i128>(bucket, &format!("c_{name}_{field}"));
             if let Some(cap) = field("cp") {
@@ -78,6 +82,16 @@ fn add(bucket: &Item, now_ms: u64, sums: &mut Sums) {
             }
         }
     }
+}
+
+/// What nodes hold of a limit, as they last said.
+fn held(bucket: &Item, kind: attribute::Kind, limit: &str, now_ms: u64) -> i128 {
+    let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
+    let writers = bucket
+        .iter()
+        .filter_map(|(name, value)| Writer::parse(attribute::parse_writer(name)?, value.as_s().ok()?));
+    let outstanding = writers.filter_map(|writer| writer.outstanding(kind, limit));
+    outstanding.filter(|held| held.gone_ms > now_ms).map(|held| i128::from(held.held)).sum()
 }
 
 /// The limit that an attribute of a bucket is about, one that others read or one of ours.
@@ -134,6 +148,28 @@ mod tests {
         let sum = sums.into_values().next().unwrap();
         // -5 + 2 s of one a second, and a full one.
         assert_eq!((&*sum.limit, sum.capacity, sum.available, sum.entities), ("tpm", 200, -3 + 100, 2));
+    }
+
+    #[test]
+    fn what_nodes_hold_is_there_until_it_has_decayed() {
+        let mut item = bucket(&[
+            ("rf", 1_000_000),
+            ("b_tpm_tk", 50_000),
+            ("b_tpm_cp", 100_000),
+            ("b_tpm_ra", 0),
+            ("b_tpm_rp", 60_000),
+        ]);
+        // Two nodes have written at second 1000: one holds 20 until second 1002, the other 10 until second 1005.
+        for (node, held) in
+            [("w_1", "1000000000 tpm:20000:2000"), ("w_7", "1000000000 tpm:10000:5000 rpm:9:9")]
+        {
+            item.insert(node.to_owned(), crate::layout::attribute::text(held));
+        }
+        for (now_ms, available) in [(1_000_000, 80), (1_002_000, 60), (1_005_000, 50)] {
+            let mut sums = Sums::new();
+            add(&item, now_ms, &mut sums);
+            assert_eq!(sums.into_values().next().unwrap().available, available, "at {now_ms}");
+        }
     }
 
     #[test]

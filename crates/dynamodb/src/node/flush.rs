@@ -5,7 +5,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::audit::log::Named;
@@ -39,6 +38,7 @@ pub(crate) async fn audit(shared: Arc<Shared>) {
 impl Shared {
     /// Tells what was used in minutes that are over; at a stop in the present one, too. True if all of it is told.
     pub(crate) async fn flush_usage(&self, at_stop: bool) -> bool {
+        let _hand_over = self.hand_over.write().await;
         self.flush_rows().await && {
             self.drain(at_stop);
             self.flush_rows().await
@@ -70,7 +70,6 @@ impl Shared {
         };
         self.counters.called(Operation::Usage, &result);
         lock(&self.unflushed).rows = left;
-        self.turns.fetch_add(1, Ordering::AcqRel);
         match result {
             Ok(()) => {
                 self.answered();
@@ -86,6 +85,7 @@ impl Shared {
 
     /// Tells what was changed. What cannot be told is kept, up to a bound.
     pub(crate) async fn flush_audit(&self) -> bool {
+        let _hand_over = self.hand_over.write().await;
         let mut events = std::mem::take(&mut *lock(&self.events));
         // Named once, so that one which is told twice is there once.
         events.extend(self.ledger.drain_audit().into_iter().map(Named::new));
@@ -107,6 +107,14 @@ impl Shared {
             }
         }
         is_told
+    }
+
+    /// Drops what was used and changed in a namespace and is not told yet: it is purged, and to be told would make it anew.
+    pub(crate) fn forget(&self, space: &str) {
+        lock(&self.unflushed).rows.retain(|row| *row.space != *space);
+        let mut events = lock(&self.events);
+        events.extend(self.ledger.drain_audit().into_iter().map(Named::new));
+        events.retain(|named| *named.event.space != *space);
     }
 
     async fn tell(&self, space: &str, events: &[Named]) -> Result<(), Fault> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tidegate_ledger::{ClosedMinute, MinuteFilter};
+use tokio::sync::RwLockReadGuard;
 
 use crate::bucket::attribute::Holder;
 use crate::skew::Offset;
@@ -78,8 +79,21 @@ impl Handle {
         lock(&self.shared.unflushed).find(space, filter)
     }
 
-    /// Changes whenever usage has come into the table: who reads both, and finds it changed, reads again.
-    pub fn turns(&self) -> u64 {
-        self.shared.turns.load(Ordering::Acquire)
+    /// While this is held nothing that was used or changed goes from this node into the table: what is here and what is
+    /// there can be added up.
+    pub async fn at_rest(&self) -> RwLockReadGuard<'_, ()> {
+        self.shared.hand_over.read().await
+    }
+
+    /// Purges a namespace by `purges`. What was used and changed in it and is not told yet is dropped with it.
+    pub async fn purge<T, E>(
+        &self,
+        namespace: &str,
+        purges: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let _hand_over = self.shared.hand_over.write().await;
+        let purged = purges.await?;
+        self.shared.forget(namespace);
+        Ok(purged)
     }
 }

@@ -1,13 +1,13 @@
 //! What the tasks of a node share.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use tidegate_core::Nanos;
 use tidegate_ledger::{AccountKey, Ledger};
 use tidegate_limiter::Clock;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, RwLock};
 
 use crate::audit::log::Named;
 use crate::bucket::attribute::Holder;
@@ -60,8 +60,8 @@ pub(crate) struct Shared {
     availability: Mutex<Availability>,
     chance: Mutex<Chance>,
     sequence: AtomicI64,
-    /// How often usage was told.
-    pub(crate) turns: AtomicU64,
+    /// Held while usage or changes go from this node into the table, and by those who add up both.
+    pub(crate) hand_over: RwLock<()>,
 }
 
 /// Edits that this node has made.
@@ -106,7 +106,7 @@ impl Shared {
             availability: Mutex::default(),
             chance: Mutex::new(Chance::new(settings.seed)),
             sequence: AtomicI64::new(0),
-            turns: AtomicU64::new(0),
+            hand_over: RwLock::default(),
         }
     }
 

@@ -10,9 +10,8 @@ use tidegate_dynamodb::{CreateOptions, Fault};
 use self::place::Place;
 use super::table::{Column, count, table};
 use super::{Failure, stdout};
-use crate::api::ledger::fault_words;
 use crate::config;
-use crate::serve::location;
+use crate::serve::trouble;
 
 const EXAMPLES: &str = "\
 A table holds entities, limits, what is left of them, usage and audit, for every server that names it: set \
@@ -143,6 +142,6 @@ fn created(place: &Place, made: bool) -> Result<String, Failure> {
 
 /// A fault of the table, in words.
 fn failed(error: &Fault, config: &config::Ledger) -> Failure {
-    let (what, hint) = fault_words(error);
-    Failure::Table { what: format!("table `{}` at {}: {what}", config.table, location(config)), hint }
+    let (what, hint) = trouble(error, config);
+    Failure::Table { what, hint }
 }

@@ -6,6 +6,24 @@ use super::{Config, Ledger, LedgerKind};
 /// The shortest and the longest name of a table, as DynamoDB has it.
 const TABLE_NAME_CHARS: std::ops::RangeInclusive<usize> = 3..=255;
 
+impl Ledger {
+    /// Where the table is, in words.
+    pub fn location(&self) -> String {
+        match (self.endpoint.as_str(), self.region.as_str()) {
+            ("", "") => "AWS, in the region of the environment".to_owned(),
+            ("", region) => format!("AWS, {region}"),
+            (endpoint, _) => endpoint.to_owned(),
+        }
+    }
+
+    /// The flags that name the table, each with this before its name.
+    pub fn place_flags(&self, prefix: &str) -> String {
+        let named = [("table", &self.table), ("region", &self.region), ("endpoint", &self.endpoint)];
+        let flags = named.iter().filter(|(_, value)| !value.is_empty());
+        flags.map(|(name, value)| format!("--{prefix}{name} {value}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Every rule that is broken. Nothing is said of a table that is not used.
 pub fn check(config: &Config) -> Vec<Problem> {
     if config.ledger.kind == LedgerKind::Embedded {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use super::doors::Doors;
-use crate::config::Config;
+use crate::config::{Config, LedgerKind};
 
 /// Prints to stdout. Whoever closed it does not want to know.
 pub fn print(config: &Config, doors: &Doors) {
@@ -23,6 +23,10 @@ fn write(config: &Config, doors: &Doors, out: &mut impl Write) -> io::Result<()>
     match config.persistence.enabled {
         true => writeln!(out, "  {:<10} {}", "data", config.data_dir.display())?,
         false => writeln!(out, "  {:<10} memory only", "data")?,
+    }
+    if config.ledger.kind == LedgerKind::Dynamodb {
+        let (table, location) = (&config.ledger.table, config.ledger.location());
+        writeln!(out, "  {:<10} table {table} at {location}", "limits")?;
     }
     let addresses: Vec<_> = doors.addresses().collect();
     if let [(_, http), (_, resp), _] = addresses[..] {

@@ -29,4 +29,4 @@ mod table;
 pub use queue::QueueEngine;
 pub use run::{Error, run};
 #[cfg(feature = "dynamodb")]
-pub use table::{location, settings};
+pub use table::{settings, trouble};

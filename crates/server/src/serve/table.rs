@@ -129,15 +129,16 @@ impl Drawing {
 }
 
 fn failed(error: &Fault, config: &config::Ledger) -> Error {
-    let (what, hint) = fault_words(error);
-    Error::Table { what: format!("table `{}` at {}: {what}", config.table, location(config)), hint }
+    let (what, hint) = trouble(error, config);
+    Error::Table { what, hint }
 }
 
-/// Where the table is, in words.
-pub fn location(config: &config::Ledger) -> String {
-    match (config.endpoint.as_str(), config.region.as_str()) {
-        ("", "") => "AWS, in the region of the environment".to_owned(),
-        ("", region) => format!("AWS, {region}"),
-        (endpoint, _) => endpoint.to_owned(),
+/// What is wrong with a table, where it is, and the next step.
+pub fn trouble(error: &Fault, config: &config::Ledger) -> (String, String) {
+    let (what, mut hint) = fault_words(error);
+    if let Fault::NoTable(_) = error {
+        let flags = config.place_flags("");
+        hint = format!("make it with `tidegate dynamodb create-table {flags}`, or name another one");
     }
+    (format!("table `{}` at {}: {what}", config.table, config.location()), hint)
 }

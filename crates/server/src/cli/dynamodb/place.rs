@@ -9,7 +9,7 @@ use tidegate_limiter::Clock;
 
 use super::{Failure, failed, stdout};
 use crate::config::{self, Config, Sources};
-use crate::serve::{location, settings};
+use crate::serve::settings;
 
 /// How long one request of a command may take, at least.
 const COMMAND_TIMEOUT_MS: u64 = 10_000;
@@ -59,16 +59,12 @@ impl Place {
 
     /// Where it is, in words.
     pub fn location(&self) -> Result<String, Failure> {
-        Ok(location(&self.configured()?.ledger))
+        Ok(self.configured()?.ledger.location())
     }
 
     /// How a server is told of it.
     pub fn serve_flags(&self) -> Result<String, Failure> {
-        let config::Ledger { table, region, endpoint, .. } = self.configured()?.ledger;
-        let said = [("table", &table), ("region", &region), ("endpoint", &endpoint)];
-        let said = said.iter().filter(|(_, value)| !value.is_empty());
-        let flags = said.map(|(name, value)| format!(" --ledger-{name} {value}"));
-        Ok("--ledger-kind dynamodb".to_owned() + &flags.collect::<String>())
+        Ok(format!("--ledger-kind dynamodb {}", self.configured()?.ledger.place_flags("ledger-")))
     }
 
     /// Does something with the table, on an event loop of its own, on this thread.

@@ -1,6 +1,7 @@
 //! Namespaces of all servers: the table says which are deleted, and every server keeps up with it.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -104,8 +105,12 @@ pub async fn follow(desk: Arc<Desk>, queues: Weak<Queues>, every: Duration) {
                     desk.load_again(name);
                     tell_engine(&queues, name, Task::RecoverNamespace { actor: FOLLOWER.into() }).await;
                 } else {
-                    tell_engine(&queues, name, Task::PurgeNamespace).await;
-                    desk.forget(name);
+                    let purge = async {
+                        tell_engine(&queues, name, Task::PurgeNamespace).await;
+                        desk.forget(name);
+                        Ok::<_, Infallible>(())
+                    };
+                    let Ok(()) = desk.node.purge(name, purge).await;
                 }
             }
         }
@@ -187,14 +192,18 @@ impl Asked {
     }
 
     pub(super) async fn purge_namespace(&self, name: NamespaceName) -> Result<Vec<u8>, Refusal> {
-        let in_table = match self.desk.table.purge_namespace(name.as_str()).await {
-            Ok(()) => true,
-            Err(Fault::NoNamespace(_)) => false,
-            Err(fault) => return Err(refusal(&fault)),
+        let purge = async {
+            let in_table = match self.desk.table.purge_namespace(name.as_str()).await {
+                Ok(()) => true,
+                Err(Fault::NoNamespace(_)) => false,
+                Err(fault) => return Err(refusal(&fault)),
+            };
+            self.follow_here(&name, Task::PurgeNamespace, in_table).await?;
+            self.desk.forget(name.as_str());
+            Ok(())
         };
-        self.follow_here(&name, Task::PurgeNamespace, in_table).await?;
+        self.desk.node.purge(name.as_str(), purge).await?;
         self.desk.deleted.note(name.as_str(), None);
-        self.desk.forget(name.as_str());
         Ok(document::namespace(name.as_str(), None, true))
     }
 

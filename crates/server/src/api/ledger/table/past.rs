@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tidegate_dynamodb::Fault;
 use tidegate_ledger::{ClosedMinute, MinuteFilter, SpaceId};
 use tidegate_store::history::{AuditEvent, AuditQuery, Usage, UsageQuery};
 
@@ -16,31 +17,22 @@ pub struct InTable {
     pub(super) space: SpaceId,
 }
 
-/// How often a query looks again that has met minutes on their way to the table.
-const HAND_OVERS: usize = 10;
-
 impl Kept for InTable {
     fn usage(&self, query: &UsageQuery<'_>) -> Result<(Vec<ClosedMinute>, Usage), Refusal> {
         let Desk { table, node, ledger, .. } = &*self.desk;
         let UsageQuery { entity, resource, limit, .. } = *query;
         let filter = MinuteFilter { entity, resource, limit };
-        let mut tries = 0..HAND_OVERS;
-        loop {
-            let turns = node.turns();
+        let added_up = node.runtime().block_on(async {
+            let _rest = node.at_rest().await;
             let mut open = ledger.open_minutes(self.space, &filter);
             open.extend(node.unflushed(query.namespace, &filter));
-            let kept = node.runtime().block_on(async {
-                match table.find_space(query.namespace).await? {
-                    Some(nsid) => table.usage(&nsid, query).await,
-                    None => Ok(Usage { is_whole: true, ..Usage::default() }),
-                }
-            });
-            let kept = kept.map_err(|fault| refusal(&fault))?;
-            // A minute that is off is better than no answer.
-            if turns == node.turns() || tries.next().is_none() {
-                return Ok((open, kept));
-            }
-        }
+            let kept = match table.find_space(query.namespace).await? {
+                Some(nsid) => table.usage(&nsid, query).await?,
+                None => Usage { is_whole: true, ..Usage::default() },
+            };
+            Ok((open, kept))
+        });
+        added_up.map_err(|fault: Fault| refusal(&fault))
     }
 
     fn audit(&self, query: &AuditQuery<'_>) -> Result<Vec<AuditEvent>, Refusal> {

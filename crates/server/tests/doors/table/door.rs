@@ -1,8 +1,8 @@
 //! A RESP door over a table of its own.
 
-use crate::client::Client;
+use super::shared::Shared;
 use crate::resp;
-use crate::shared::Shared;
+use crate::resp::client::Client;
 
 /// A door that is open until it is dropped.
 pub struct Door {

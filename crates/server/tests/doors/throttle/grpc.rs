@@ -1,9 +1,6 @@
 //! gRPC over real sockets, frame by frame: a bare HTTP/2 client shows what a generated one would hide.
 
-mod door;
-
 use bytes::{Buf, BufMut, Bytes, BytesMut};
-use door::Door;
 use h2::client::{ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};
 use http::{HeaderMap, Request};
@@ -15,6 +12,8 @@ use tidegate::transport::grpc::v1::{
     ThrottleBatchResponse, ThrottleRequest, ThrottleResult,
 };
 use tonic::Code;
+
+use crate::http::Door;
 
 const LIMITER: &str = "/throttlecrab.RateLimiter/Throttle";
 const THROTTLE: &str = "/tidegate.v1.Ask/Throttle";

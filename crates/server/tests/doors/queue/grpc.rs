@@ -4,9 +4,8 @@ use tidegate::transport::grpc::v1::consume_request::Request as Asked;
 use tidegate::transport::grpc::v1::consume_response::Response as Told;
 use tidegate::transport::grpc::v1::{self, enqueue_result, settle_result};
 
-use crate::QueueDoor;
-use crate::door::Door;
-use crate::grpc_client::{Call, Client};
+use crate::http::grpc_client::{Call, Client};
+use crate::http::{Door, KeptDoor};
 
 const CONSUME: &str = "tidegate.v1.Queue/Consume";
 const LONG_MS: i64 = 60_000;
@@ -53,7 +52,7 @@ fn settled(response: &v1::SettleResponse) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_message_goes_in_and_out_as_it_was() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let said = v1::NewMessage {
         payload: (&b"\xff\0"[..]).into(),
@@ -89,7 +88,7 @@ async fn a_message_goes_in_and_out_as_it_was() {
 
 #[tokio::test]
 async fn a_stream_of_messages_is_answered_in_order() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let mut call = client.open("tidegate.v1.Queue/EnqueueStream", &messages(&["a", "b"]), false).await;
     // The queue is named once.
@@ -138,7 +137,7 @@ async fn delivered(call: &mut Call, count: usize) -> Vec<v1::Message> {
 
 #[tokio::test]
 async fn messages_come_for_credit_and_are_settled_on_the_stream() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let _: v1::EnqueueResponse = client.unary("Enqueue", &messages(&["a", "b", "c", "d"])).await.unwrap();
     let mut call = client.open(CONSUME, &subscribe("q", 2), false).await;
@@ -190,7 +189,7 @@ async fn messages_come_for_credit_and_are_settled_on_the_stream() {
 
 #[tokio::test]
 async fn a_consumer_that_is_cut_off_gives_back_what_it_holds() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let _: v1::EnqueueResponse = client.unary("Enqueue", &messages(&["a"])).await.unwrap();
     let mut call = client.open(CONSUME, &subscribe("q", 5), false).await;
@@ -203,7 +202,7 @@ async fn a_consumer_that_is_cut_off_gives_back_what_it_holds() {
 
 #[tokio::test]
 async fn a_consumer_is_told_when_its_queue_is_deleted_and_when_the_server_stops() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let mut of_queue = client.open(CONSUME, &subscribe("q", 5), false).await;
     let made = v1::CreateQueueRequest { name: "other".to_owned(), settings: None };
@@ -223,7 +222,7 @@ async fn a_consumer_is_told_when_its_queue_is_deleted_and_when_the_server_stops(
 
 #[tokio::test]
 async fn a_subscription_comes_first_and_once() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = client_with_queue(&door, v1::Settings::default()).await;
     let code = |call: Call| async move {
         let mut call = call;
@@ -244,7 +243,7 @@ async fn a_subscription_comes_first_and_once() {
 
 #[tokio::test]
 async fn queues_are_made_changed_and_deleted() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let settings = v1::Settings {
         retention_ms: Some(5000),
         throttle_keys: vec!["t:{headers.t}".to_owned()],
@@ -287,7 +286,7 @@ async fn queues_are_made_changed_and_deleted() {
 
 #[tokio::test]
 async fn limits_and_settings() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = Client::of(&door).await;
     let set = v1::SetLimitRequest { key: "k".into(), burst: 2, count: 1, period_s: 3600 };
     let limit: v1::LimitReport = client.unary("SetLimit", &set).await.unwrap();

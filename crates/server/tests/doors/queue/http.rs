@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::QueueDoor;
-use crate::door::Door;
-use crate::http_client::Client;
+use crate::http::client::Client;
+use crate::http::{Door, KeptDoor};
 
 /// Longer than the client's patience, so that whoever waits it out fails.
 const LONG_MS: u64 = 60_000;
@@ -25,7 +24,7 @@ fn receipts(messages: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_message_goes_in_and_out_as_it_was() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     let message = json!({"payload": "p\n\u{e9}", "headers": {"h": "v"}, "fairness_key": "k", "weight": 2, "cost": 3,
         "throttle_keys": ["t"], "charges": [{"key": "u", "amount": 5}]});
@@ -48,7 +47,7 @@ async fn a_message_goes_in_and_out_as_it_was() {
 
 #[tokio::test]
 async fn messages_are_settled_one_by_one() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     let four = json!({"messages": [{"payload": "a"}, {"payload": "b"}, {"payload": "c"}, {"payload": "d"}]});
     client.done("POST /queues/q/messages", four).await;
@@ -80,7 +79,7 @@ async fn messages_are_settled_one_by_one() {
 
 #[tokio::test]
 async fn a_receive_waits_and_others_are_answered_meanwhile() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     let mut waiting = Client::of(&door).await;
     waiting.send("POST /queues/q/receive", &json!({"wait_ms": LONG_MS}).to_string()).await;
@@ -92,7 +91,7 @@ async fn a_receive_waits_and_others_are_answered_meanwhile() {
 
 #[tokio::test]
 async fn a_client_that_leaves_while_it_waits_holds_nothing() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     let mut leaving = Client::of(&door).await;
     leaving.send("POST /queues/q/receive", &json!({"wait_ms": LONG_MS}).to_string()).await;
@@ -106,7 +105,7 @@ async fn a_client_that_leaves_while_it_waits_holds_nothing() {
 
 #[tokio::test]
 async fn a_client_that_asks_nothing_more_is_not_kept_waiting() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     client.send("POST /queues/q/receive", &json!({"wait_ms": LONG_MS}).to_string()).await;
     client.end().await;
@@ -115,7 +114,7 @@ async fn a_client_that_asks_nothing_more_is_not_kept_waiting() {
 
 #[tokio::test]
 async fn who_waits_is_told_when_the_server_stops() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     let mut waiting = Client::of(&door).await;
     waiting.send("POST /queues/q/receive", &json!({"wait_ms": LONG_MS}).to_string()).await;
@@ -128,7 +127,7 @@ async fn who_waits_is_told_when_the_server_stops() {
 
 #[tokio::test]
 async fn dead_letters_tell_why_and_go_back() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({"max_attempts": 1})).await;
     client.done("POST /queues/q/messages", json!({"payload": "p"})).await;
     let [receipt] = receipts(&client.done("POST /queues/q/receive", None).await).try_into().unwrap();
@@ -148,7 +147,7 @@ async fn dead_letters_tell_why_and_go_back() {
 
 #[tokio::test]
 async fn queues_are_made_changed_and_deleted() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({"retention_ms": 5000})).await;
     assert_eq!(client.refused("POST /queues", json!({"name": "q"})).await, (409, "queue_exists".to_owned()));
     assert_eq!(
@@ -187,7 +186,7 @@ async fn queues_are_made_changed_and_deleted() {
 
 #[tokio::test]
 async fn limits_and_settings_have_keys_of_any_kind() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = Client::of(&door).await;
     let limit = json!({"burst": 2, "count": 1, "period_s": 3600});
     let set = client.done("PUT /limits/a%2Fb%20c", limit).await;
@@ -215,7 +214,7 @@ async fn limits_and_settings_have_keys_of_any_kind() {
 
 #[tokio::test]
 async fn metrics_tell_of_queues() {
-    let QueueDoor { door, _dir } = QueueDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = client_with_queue(&door, json!({})).await;
     client.send("GET /metrics", "").await;
     let (status, page) = client.receive().await;

@@ -1,13 +1,12 @@
 //! JSON over HTTP, over real sockets, byte by byte.
 
-mod door;
-
 use std::collections::HashMap;
 
-use door::Door;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
+
+use crate::http::Door;
 
 /// A client that sends what it is given, as it is given.
 struct Client {

@@ -5,8 +5,9 @@ use std::io::Read;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::LedgerDoor;
-use crate::http_client::Client;
+use super::old::make_old;
+use crate::http::KeptDoor;
+use crate::http::client::Client;
 
 /// Longer than the client's patience, so that whoever waits it out fails.
 const LONG_MS: u64 = 60_000;
@@ -19,7 +20,7 @@ async fn limited(client: &mut Client) {
 
 #[tokio::test]
 async fn an_acquire_is_granted_or_denied_with_a_body_and_headers() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = Client::of(&door).await;
     limited(&mut client).await;
     let ask = json!({"entity": "acme", "resource": "gpt-4", "cost": {"rpm": 1, "tpm": 600}});
@@ -55,7 +56,7 @@ async fn an_acquire_is_granted_or_denied_with_a_body_and_headers() {
 
 #[tokio::test]
 async fn a_lease_is_told_adjusted_extended_and_released() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = Client::of(&door).await;
     limited(&mut client).await;
     let several =
@@ -76,7 +77,7 @@ async fn a_lease_is_told_adjusted_extended_and_released() {
 
 #[tokio::test]
 async fn entities_and_levels_are_made_changed_and_removed() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = Client::of(&door).await;
     let (status, made) =
         client.ask("POST /entities", json!({"id": "a/b", "metadata": {"plan": "pro"}})).await;
@@ -114,7 +115,7 @@ async fn entities_and_levels_are_made_changed_and_removed() {
 
 #[tokio::test]
 async fn history_is_told_as_json_tables_and_lines() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let mut client = Client::of(&door).await;
     limited(&mut client).await;
     client.done("POST /acquire", json!({"entity": "acme", "resource": "gpt-4", "cost": {"tpm": 7}})).await;
@@ -141,7 +142,7 @@ async fn history_is_told_as_json_tables_and_lines() {
 
 #[tokio::test]
 async fn an_acquire_waits_its_turn_and_a_client_that_leaves_takes_nothing() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let (mut client, mut other) = (Client::of(&door).await, Client::of(&door).await);
     client.done("PUT /system/limits", json!({"limits": ["inflight=1"]})).await;
     let one = json!({"entity": "acme", "cost": {"inflight": 1}, "wait_ms": LONG_MS});
@@ -156,9 +157,8 @@ async fn an_acquire_waits_its_turn_and_a_client_that_leaves_takes_nothing() {
 
 #[tokio::test]
 async fn manifests_and_namespaces() {
-    let ledger = LedgerDoor::open().await;
-    ledger.make_old().await;
-    let LedgerDoor { door, _dir } = ledger;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
+    make_old(&door).await;
     let mut client = Client::of(&door).await;
     let manifest = json!({"system": {"limits": ["rpm=1/minute"]}});
     let planned = client.done("POST /manifest/plan", manifest.clone()).await;

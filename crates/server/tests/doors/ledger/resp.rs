@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, field};
-use crate::door::Door;
+use super::on_each_store::RespDoor;
+use crate::resp::client::{Client, field};
 
 /// The code of a refusal.
 fn refused(client: &mut Client, line: &str) -> String {
@@ -17,9 +17,8 @@ fn refused(client: &mut Client, line: &str) -> String {
 
 const LIMITS: &str = r#"LIMITS SET RESOURCE gpt-4 {"limits":["rpm=10/hour","tpm=1000/hour"]}"#;
 
-#[test]
-fn an_acquire_takes_and_a_settle_gives_back_what_was_too_much() {
-    let door = Door::open();
+pub fn an_acquire_takes_and_a_settle_gives_back_what_was_too_much<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.document(LIMITS);
     let granted = client.ask("ACQUIRE acme gpt-4 rpm 1 tpm 600");
@@ -40,9 +39,8 @@ fn an_acquire_takes_and_a_settle_gives_back_what_was_too_much() {
     assert_eq!((&available["allowed"], &available["statuses"][0]["available"]), (&json!(false), &json!(400)));
 }
 
-#[test]
-fn a_lease_can_be_adjusted_extended_and_released() {
-    let door = Door::open();
+pub fn a_lease_can_be_adjusted_extended_and_released<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.document(r#"LIMITS SET SYSTEM {"limits":["tpm=1000/hour","inflight=1"]}"#);
     let granted = client.ask("ACQUIRE acme r tpm 900 TTL 60000 EXPIRY give_back");
@@ -62,9 +60,8 @@ fn a_lease_can_be_adjusted_extended_and_released() {
     assert_eq!(refused(&mut client, &format!("LEASE EXTEND {lease} 5")), "lease_not_found");
 }
 
-#[test]
-fn what_is_wrong_is_told() {
-    let door = Door::open();
+pub fn what_is_wrong_is_told<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     assert_eq!(refused(&mut client, "ACQUIRE acme gpt-4 tpm 1"), "no_limits");
     client.document(LIMITS);
@@ -92,9 +89,8 @@ fn what_is_wrong_is_told() {
     );
 }
 
-#[test]
-fn a_parent_is_charged_too() {
-    let door = Door::open();
+pub fn a_parent_is_charged_too<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.document(LIMITS);
     client.document("ENTITY CREATE org");
@@ -119,9 +115,8 @@ fn a_parent_is_charged_too() {
     assert!(capacity["limits"].as_array().unwrap().iter().any(|limit| limit["limit"] == "tpm"), "{capacity}");
 }
 
-#[test]
-fn who_waits_is_granted_when_somebody_gives_back() {
-    let door = Door::open();
+pub fn who_waits_is_granted_when_somebody_gives_back<D: RespDoor>() {
+    let door = D::open();
     let (mut client, mut other) = (door.connect(), door.connect());
     client.document(r#"LIMITS SET SYSTEM {"limits":["inflight=1"]}"#);
     let first = client.ask("ACQUIRE acme r QUIET")[1].as_str().unwrap().to_owned();
@@ -135,9 +130,8 @@ fn who_waits_is_granted_when_somebody_gives_back() {
     assert_eq!(client.ask(&format!("LEASE RELEASE {lease}")), "OK");
 }
 
-#[test]
-fn who_leaves_while_it_waits_takes_nothing() {
-    let door = Door::open();
+pub fn who_leaves_while_it_waits_takes_nothing<D: RespDoor>() {
+    let door = D::open();
     let (mut client, mut other) = (door.connect(), door.connect());
     client.document(r#"LIMITS SET SYSTEM {"limits":["inflight=1"]}"#);
     let first = client.ask("ACQUIRE acme r QUIET")[1].as_str().unwrap().to_owned();
@@ -149,9 +143,8 @@ fn who_leaves_while_it_waits_takes_nothing() {
     assert_eq!(granted[0], 1, "{granted}");
 }
 
-#[test]
-fn a_queued_message_and_an_acquire_draw_on_one_budget() {
-    let door = Door::open();
+pub fn a_queued_message_and_an_acquire_draw_on_one_budget<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.document(LIMITS);
     client.ask("QUEUE CREATE q");
@@ -175,9 +168,8 @@ fn a_queued_message_and_an_acquire_draw_on_one_budget() {
     assert_eq!(lane(&why), (Value::Null, json!(1)), "{why}");
 }
 
-#[test]
-fn what_an_acquire_waits_for_is_told_in_a_sentence() {
-    let door = Door::open();
+pub fn what_an_acquire_waits_for_is_told_in_a_sentence<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.document(r#"LIMITS SET SYSTEM {"limits":["tpm=1000/hour","inflight=1"]}"#);
     let why = client.document("WHY ACQUIRE acme r tpm 1000");
@@ -194,9 +186,8 @@ fn what_an_acquire_waits_for_is_told_in_a_sentence() {
     assert!(client.document("AVAILABLE acme r tpm 500").get("summary").is_none());
 }
 
-#[test]
-fn a_throttle_key_is_a_limit_of_the_entity_of_that_name() {
-    let door = Door::open();
+pub fn a_throttle_key_is_a_limit_of_the_entity_of_that_name<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.ask("LIMIT SET provider 10 1 3600");
     assert_eq!(client.ask("LIMIT TAKE provider 4")[2], 6);
@@ -214,9 +205,8 @@ fn a_throttle_key_is_a_limit_of_the_entity_of_that_name() {
     assert_eq!(client.ask("LIMIT TAKE provider 1")[0], 0);
 }
 
-#[test]
-fn a_manifest_is_planned_applied_and_taken_back() {
-    let door = Door::open();
+pub fn a_manifest_is_planned_applied_and_taken_back<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     let manifest = r#"{"resources":{"gpt-4":{"limits":["tpm=100/hour"]}},"entities":{"acme":{"parent":"org","limits":{"gpt-4":{"limits":["tpm=500/hour"]}}},"org":{}}}"#;
     let planned = client.document(&format!("LIMITS PLAN {manifest}"));
@@ -251,9 +241,8 @@ fn a_manifest_is_planned_applied_and_taken_back() {
     assert_eq!(client.document("ENTITY GET acme")["parent"], Value::Null);
 }
 
-#[test]
-fn usage_and_audit_are_told() {
-    let door = Door::open();
+pub fn usage_and_audit_are_told<D: RespDoor>() {
+    let door = D::open();
     let mut client = door.connect();
     client.ask("CLIENT SETNAME alice");
     client.document(LIMITS);
@@ -281,9 +270,8 @@ fn usage_and_audit_are_told() {
     assert_eq!(event["after"]["limits"].as_array().unwrap().len(), 2);
 }
 
-#[test]
-fn a_deleted_namespace_is_refused_everywhere_until_it_is_recovered() {
-    let door = Door::open();
+pub fn a_deleted_namespace_is_refused_everywhere_until_it_is_recovered<D: RespDoor>() {
+    let door = D::open();
     let (mut client, mut other) = (door.connect(), door.connect());
     client.ask("SELECT tenant");
     client.document(LIMITS);

@@ -6,7 +6,7 @@ use h2::{RecvStream, SendStream};
 use http::{HeaderMap, Request};
 use prost::Message;
 
-use crate::door::Door;
+use super::Door;
 
 /// A connection.
 pub struct Client {

@@ -1,23 +1,12 @@
 //! Servers that share a table: what one does, the others see; and what callers see when the table does not do its part.
-#![cfg(feature = "dynamodb")]
 
-// Each test uses a part of what they can do.
-#[allow(dead_code)]
-#[path = "resp_queue/client.rs"]
-mod client;
-#[allow(dead_code)]
-#[path = "resp_queue/door.rs"]
-mod resp;
-#[allow(dead_code)]
-#[path = "table/shared.rs"]
-mod shared;
-
-use client::Client;
-use resp::Door;
-use shared::Shared;
 use tidegate::api::Api;
 use tidegate::serve::QueueEngine;
 use tidegate_emulator::Fault;
+
+use super::shared::Shared;
+use crate::resp::Door;
+use crate::resp::client::Client;
 
 const LIMITS: &str = r#"LIMITS SET RESOURCE gpt-4 {"limits":["rpm=1000/hour"]}"#;
 

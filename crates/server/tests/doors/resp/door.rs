@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::{JoinSet, LocalSet};
 
-use crate::client::Client;
+use super::client::Client;
 
 /// A door that is open until it is told to stop, or dropped.
 pub struct Door {

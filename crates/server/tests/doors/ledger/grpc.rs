@@ -2,8 +2,9 @@
 
 use tidegate::transport::grpc::v1;
 
-use crate::LedgerDoor;
-use crate::grpc_client::Client;
+use super::old::make_old;
+use crate::http::KeptDoor;
+use crate::http::grpc_client::Client;
 
 const LONG_MS: i64 = 60_000;
 
@@ -49,7 +50,7 @@ async fn limit(client: &Client, limits: Vec<v1::Term>) {
 
 #[tokio::test]
 async fn an_acquire_is_granted_denied_and_settled() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = Client::of(&door).await;
     limit(&client, vec![term("tpm", 1000)]).await;
     let granted: v1::AcquireResponse = ask(&client, "Acquire", &acquire("tpm", 600)).await.unwrap();
@@ -78,7 +79,7 @@ async fn an_acquire_is_granted_denied_and_settled() {
 
 #[tokio::test]
 async fn who_waits_is_granted_when_somebody_gives_back() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = Client::of(&door).await;
     limit(
         &client,
@@ -98,7 +99,7 @@ async fn who_waits_is_granted_when_somebody_gives_back() {
 
 #[tokio::test]
 async fn a_batch_is_answered_in_order_when_the_last_one_is_decided() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = Client::of(&door).await;
     let cap = v1::Term { name: "inflight".to_owned(), concurrency: Some(1), ..Default::default() };
     limit(&client, vec![cap]).await;
@@ -131,7 +132,7 @@ async fn a_batch_is_answered_in_order_when_the_last_one_is_decided() {
 
 #[tokio::test]
 async fn entities_levels_and_history() {
-    let LedgerDoor { door, _dir } = LedgerDoor::open().await;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
     let client = Client::of(&door).await;
     let org = v1::PutEntity { id: "org".to_owned(), ..Default::default() };
     let made: v1::Entity = ask(&client, "CreateEntity", &org).await.unwrap();
@@ -215,9 +216,8 @@ async fn entities_levels_and_history() {
 
 #[tokio::test]
 async fn a_deleted_namespace_is_listed_and_purged() {
-    let ledger = LedgerDoor::open().await;
-    ledger.make_old().await;
-    let LedgerDoor { door, _dir } = ledger;
+    let KeptDoor { door, dir: _dir } = KeptDoor::open().await;
+    make_old(&door).await;
     let client = Client::of(&door).await;
     let old = v1::NamespaceRequest { name: "old".to_owned() };
     let deleted: v1::NamespaceReport = ask(&client, "DeleteNamespace", &old).await.unwrap();

@@ -1,20 +1,14 @@
 //! The Rust client against the real server: leases, whatever becomes of their holders, and every document.
 
-#[allow(dead_code)]
-#[path = "resp_queue/client.rs"]
-mod client;
-#[allow(dead_code)]
-#[path = "resp_queue/door.rs"]
-mod door;
-
 use std::time::Duration;
 
-use door::Door;
 use serde_json::json;
 use tidegate_client::{
     Acquire, AuditQuery, Client, EntityPatch, Error, Kind, Lease, Scope, ScopePatch, SettingsPatch, Term,
     UsageQuery, Window,
 };
+
+use crate::resp::Door;
 
 /// Longer than any test takes, and shorter than a lease lasts.
 const PATIENT: Duration = Duration::from_secs(30);

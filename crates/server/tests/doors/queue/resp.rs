@@ -1,11 +1,9 @@
 //! The Queue door over RESP: what one connection sees, in which order, and what it leaves behind.
 
-mod client;
-mod door;
-
-use client::{field, payloads};
-use door::Door;
 use serde_json::{Value, json};
+
+use crate::resp::Door;
+use crate::resp::client::{field, payloads};
 
 #[test]
 fn replies_keep_the_order_of_requests() {

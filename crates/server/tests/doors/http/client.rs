@@ -7,7 +7,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::door::Door;
+use super::Door;
 
 /// Longer than anything takes that is not told to wait for longer.
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -1,5 +1,0 @@
-//! Doors that tests open.
-
-mod http;
-
-pub use http::Door;

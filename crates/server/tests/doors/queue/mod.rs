@@ -1,0 +1,5 @@
+//! The Queue door.
+
+mod grpc;
+mod http;
+mod resp;

@@ -1,0 +1,7 @@
+//! A table that servers share: a door over one, and what servers of one see of each other.
+
+mod door;
+mod servers;
+mod shared;
+
+pub use door::Door;

@@ -1,0 +1,4 @@
+//! The Ask door: throttling.
+
+mod grpc;
+mod http;

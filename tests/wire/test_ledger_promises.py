@@ -20,7 +20,7 @@ from polling import eventually
 LATE_S = 0.5
 
 # A limit that callers wait at all the time. On a table one draw brings at most the burst, and takes its time.
-BUSY = f"rpm=200/second,burst={20 if store.ON_DYNAMODB else 1}"
+BUSY = f"rpm=200/second,burst={4 if store.ON_DYNAMODB else 1}"
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ mod caps;
 mod draw;
 mod fault;
 mod fill;
+mod hand_over;
 mod item;
 mod peers;
 mod race;

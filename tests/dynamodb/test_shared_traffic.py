@@ -217,9 +217,10 @@ def test_a_bucket_that_was_split_into_shards_is_drawn_by_its_share(shared, start
     def take():
         if node.ledger.acquire((entity, RESOURCE, {"tpm": 20}), lease=False).granted:
             admitted.add(20)
-        return admitted.value >= 20 + 1000
+        # A slice of a full bucket decays at once: for a part of a token the last 20 may be short.
+        return admitted.value >= 1000
 
     take()
     pythons[0].repository.bump_shard_count(entity, RESOURCE, 1)
-    eventually(take, "each of two shards has half, and all of it can be had")
+    eventually(take, "each of two shards has half, and all of both can be had")
     throughout(lambda: take() and admitted.value <= 20 + 1000, "no more than that", for_s=1)

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from decision import Refused
+from deliveries import SOON
 from ledger_clients import LEDGER_TRANSPORTS
 from ledger_refusal import refusal
 from polling import eventually
@@ -270,5 +271,5 @@ def test_why_nothing_is_in_the_way(ledger):
     ledger.create("q")
     id = ledger.enqueue("q", b"x")
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "ready"
-    ledger.receive("q", wait_ms=5_000)
+    ledger.receive("q", **SOON)
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "leased"

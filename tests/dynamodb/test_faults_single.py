@@ -148,3 +148,16 @@ def test_calls_to_the_table_are_counted(node, proxy, entity):
 
     eventually(lambda: throttled() >= 1, "the throttled one")
     assert sum(count for _, count in samples(node, "tidegate_dynamodb_calls_total")) >= 3
+
+
+def test_an_attempt_that_was_tried_again_is_counted(node, proxy, entity):
+    """No call fails for it, and whoever runs the table sees that it is throttled."""
+
+    def attempts(outcome):
+        seen = samples(node, "tidegate_dynamodb_attempts_total")
+        return sum(count for labels, count in seen if labels["outcome"] == outcome)
+
+    before = attempts("throttled")
+    proxy.fault("throttled", operation="TransactWriteItems", times=2)
+    assert node.ledger.acquire((entity, RESOURCE, {"tpm": 3}), lease=False).granted
+    assert (attempts("throttled") - before, attempts("done") > 0) == (2, True)

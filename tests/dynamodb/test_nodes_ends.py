@@ -110,7 +110,8 @@ def test_a_killed_node_that_starts_again_has_its_leases(start_node, table, entit
     one = start_node(table)
     one.ledger.set_limits("tpm=100/day", "inflight=2", entity=entity, resource=RESOURCE)
     lease = one.ledger.acquire((entity, RESOURCE, {"tpm": 30}), ttl_ms=600_000).lease
-    eventually(lambda: list(one.data_dir.glob("queue/book-*.log")), "the lease is on disk")
+    books = lambda: one.data_dir.glob("queue/book-*.log")  # noqa: E731
+    eventually(lambda: any(entity.encode() in book.read_bytes() for book in books()), "the lease is on disk")
     one.kill()
     again = start_node(table, server={"data_dir": one.data_dir})
     assert again.ledger.lease(lease)["lease"] == lease
@@ -130,3 +131,29 @@ def test_a_crash_loses_one_interval_of_usage_at_most(start, entity):
     one.ledger.acquire((entity, RESOURCE, {"tpm": 2}), lease=False)
     one.kill()
     assert used(other.ledger, entity, "tpm") in ((200, 100), (202, 101))
+
+
+def test_what_was_changed_before_a_namespace_was_deleted_is_told_and_holds_up_no_stop(table, start_node, entity):
+    proxy = table.endpoint.proxy
+    one, other = start_node(table, through_proxy=True, request_attempts=1), start_node(table)
+    client = one.client(entity)
+    proxy.fault("throttled", operation="BatchWriteItem")
+    # It is done; only who did it cannot be told yet.
+    client.set_limits("tpm=10/day", entity=entity, resource=RESOURCE)
+    client.close()
+    eventually(lambda: "could not be told" in one.log(), "it is tried in vain")
+    one.ledger.delete_namespace(entity)
+    proxy.clear()
+
+    def actions():
+        events = table.items(entity_id=entity)
+        return [item["action"] for item in events if "#AUDIT#" in item["SK"]]
+
+    eventually(lambda: "limits_set" in actions(), "it is in the audit")
+    started = time.monotonic()
+    assert one.stop() == 0, one.log()
+    assert time.monotonic() - started < 4, one.log()
+    other.ledger.recover_namespace(entity)
+    recovered = other.client(entity)
+    assert "limits_set" in [event["action"] for event in recovered.audit(subject=entity)["events"]]
+    recovered.close()

@@ -29,35 +29,40 @@ const CONNECT: Duration = Duration::from_secs(1);
 /// How long an attempt may take of what operators do, and of the first call: credentials may have to be fetched for it.
 const PATIENT: Duration = Duration::from_secs(10);
 
-/// The settings of calls that may take long, in place of those of the client.
-pub(crate) fn patient() -> aws_sdk_dynamodb::config::Builder {
-    let timeouts = TimeoutConfig::builder()
-        .connect_timeout(CONNECT)
-        .operation_attempt_timeout(PATIENT)
-        .operation_timeout(PATIENT * 3)
-        .build();
-    aws_sdk_dynamodb::Config::builder().timeout_config(timeouts)
-}
-
-/// What is watched of every call.
-#[derive(Default)]
-pub(crate) struct Watched {
+/// The SDK's clients, which share credentials and connections, and what is watched of every call.
+pub(crate) struct Clients {
+    /// For whoever waits for a decision.
+    pub(crate) hurried: Client,
+    /// For calls that may take long.
+    pub(crate) patient: Client,
     /// Who wants to know of dates.
     pub(crate) on_date: Arc<OnceLock<OnDate>>,
     pub(crate) attempts: Arc<AttemptCounts>,
 }
 
-/// A client.
-pub(crate) async fn client(settings: &Settings) -> (Client, Watched) {
-    let watched = Watched::default();
-    let shared = config(settings).await;
-    let config = aws_sdk_dynamodb::config::Builder::from(&shared)
-        .retry_config(retries(settings))
-        .timeout_config(timeouts(settings))
-        .interceptor(DateWatch::new(Arc::clone(&watched.on_date)))
-        .interceptor(AttemptWatch(Arc::clone(&watched.attempts)))
-        .build();
-    (Client::from_conf(config), watched)
+impl Clients {
+    pub(crate) async fn new(settings: &Settings) -> Clients {
+        let (on_date, attempts) = (Arc::new(OnceLock::new()), Arc::new(AttemptCounts::default()));
+        let shared = config(settings).await;
+        let client = |timeouts| {
+            let config = aws_sdk_dynamodb::config::Builder::from(&shared)
+                .retry_config(retries(settings))
+                .timeout_config(timeouts)
+                .interceptor(DateWatch::new(Arc::clone(&on_date)))
+                .interceptor(AttemptWatch(Arc::clone(&attempts)));
+            Client::from_conf(config.build())
+        };
+        let (hurried, patient) = (client(timeouts(settings)), client(patient()));
+        Clients { hurried, patient, on_date, attempts }
+    }
+}
+
+fn patient() -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .connect_timeout(CONNECT)
+        .operation_attempt_timeout(PATIENT)
+        .operation_timeout(PATIENT * 3)
+        .build()
 }
 
 async fn config(settings: &Settings) -> SdkConfig {

@@ -20,7 +20,7 @@ use super::term::Bound;
 /// Thousandths of a token.
 const MILLI: u64 = 1000;
 /// How long after it has come in what somebody waits for does not decay.
-const GRACE_NS: u64 = NANOS_PER_S / 4;
+const GRACE_NS: u64 = NANOS_PER_S;
 /// How long a denial is remembered at most: others may give back, or be given more.
 const DENIED_NS: u64 = 2 * NANOS_PER_S;
 /// What is spent within some times the time that a draw takes is little to have left; within these bounds.

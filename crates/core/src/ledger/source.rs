@@ -205,7 +205,10 @@ impl Wish {
                 self.want.saturating_add(expected.max(to_last)).min(self.want.max(there / 4 * 3))
             }
         };
-        wanted.min(there).max(self.need)
+        // In whole tokens beyond the need, which makes whole what is held: a part of one that several nodes hold is no use to
+        // any of them, and the last token of a slow limit would be lost with it.
+        let milli = MILLI as u64;
+        self.need + wanted.min(there).saturating_sub(self.need) / milli * milli
     }
 }
 
@@ -298,7 +301,7 @@ mod tests {
             let level = Level { tokens: tokens * MILLI, remainder: 0 };
             plan(&[Line { rate, level, wish, reserved: 0 }], START, START)[0].got.div_ceil(1000)
         };
-        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 21, 75));
+        assert_eq!((got(100, 1, 0, 0), got(100, 1, 9, 200), got(100, 1, 9, 1000)), (1, 20, 75));
         assert_eq!((got(100, 80, 9, 1000), got(40, 1, 9, 200), got(40, 1, 100, 1000)), (80, 10, 40));
         // It decays from 600 ms on, or from when so much has been spent: what would decay first is left.
         assert_eq!((got(40, 1, 10, 1000), got(40, 1, 20, 1000), got(40, 1, 50, 1000)), (7, 16, 40));

@@ -75,9 +75,11 @@ impl Asked {
         self.wish.give_back > 0 || self.wish.debt > 0 || self.consumed != 0
     }
 
-    /// Nothing has to be told any more.
-    pub(crate) fn is_told(&mut self) {
-        (self.wish.give_back, self.wish.debt, self.consumed) = (0, 0, 0);
+    /// The same, once all has been told: only what is drawn, and that only if `so`.
+    pub(crate) fn only_draws(&self, so: bool) -> Asked {
+        let Wish { need, want, ahead, ahead_ms, .. } = if so { self.wish } else { Wish::default() };
+        let wish = Wish { need, want, ahead, ahead_ms, ..Wish::default() };
+        Asked { wish, consumed: 0, ..self.clone() }
     }
 
     /// The rate, if it is one.

@@ -21,7 +21,7 @@ use crate::table::call::pause;
 use crate::table::handle::Table;
 
 use super::asked::{Asked, Owner, Request, asked};
-use super::attribute::Holder;
+use super::attribute::{Holder, Kind};
 use super::call::{Calls, Written};
 use super::create::{absent, first_item, owner_of};
 use super::image::Image;
@@ -29,16 +29,14 @@ use super::place::Place;
 use super::plan::{Plan, Unsupported, Yield, plan};
 use super::write::expression;
 
-/// How often one draw plans before it gives up: somebody else was always faster.
-const TRIES: u32 = 10;
+/// How often one draw plans before it gives up, for now: somebody else was always faster.
+const TRIES: u32 = 16;
 /// How many tries come at once.
 const AT_ONCE: u32 = 3;
-/// How many items of a split bucket one draw looks into.
-const SHARDS: u32 = 4;
 /// How long an owner's record that was read is not read again, in milliseconds.
 const OWNER_PACE_MS: i64 = 5_000;
 /// For how long an item that was missing is taken to be so, in milliseconds. If it is not, the table says so.
-const FOUND_MS: i64 = 1_000;
+const FOUND_MS: i64 = 10_000;
 const MS: u64 = 1_000_000;
 
 /// Why an entity has no bucket.
@@ -54,17 +52,17 @@ pub(crate) fn is_too_long(entity: &[u8]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// The item as it was last seen.
-    image: Option<Image>,
+    pub(super) image: Option<Image>,
     /// Which item it was, of a split bucket.
-    shard: u32,
+    pub(super) shard: u32,
     /// Into how many the bucket is split.
-    shards: i64,
+    pub(super) shards: i64,
     /// Somebody else had written in the meantime, last time: read first.
     is_shared: bool,
     /// When the owner's record was read.
     owner_ms: i64,
     /// What was found with the settings, and when: good for a first draw.
-    found: Option<(Owner, i64)>,
+    pub(super) found: Option<(Owner, i64)>,
 }
 
 impl Seen {
@@ -110,10 +108,10 @@ pub(crate) struct Drawer<'a> {
 }
 
 /// One draw under way.
-struct Attempt<'a> {
-    drawer: &'a Drawer<'a>,
+pub(super) struct Attempt<'a> {
+    pub(super) drawer: &'a Drawer<'a>,
     order: &'a Order,
-    sequence: i64,
+    pub(super) sequence: i64,
     owner: Option<Owner>,
     is_shared: bool,
 }
@@ -129,7 +127,7 @@ impl Drawer<'_> {
         if is_too_long(&order.key.entity) {
             return Err(Undrawn::Unsupported(TOO_LONG.into()));
         }
-        let (mut lines, places) = asked(order).map_err(|error| Undrawn::Unsupported(error.to_string()))?;
+        let (lines, places) = asked(order).map_err(|error| Undrawn::Unsupported(error.to_string()))?;
         let Some(ns) = self.space(order).await? else {
             let back = |line: &Line| Drawn { back: line.wish.give_back, ..Drawn::default() };
             return Ok(order.lines.iter().map(back).collect());
@@ -141,19 +139,15 @@ impl Drawer<'_> {
             call: order.call.as_deref().map(str::to_owned),
             shard: seen.shard,
         };
+        if place.shard > 0 && lines.iter().any(|line| line.kind == Kind::Cap) {
+            // Slots are counted in the first item, whichever the tokens come from.
+            place = place.at(0);
+            (seen.image, seen.shard, seen.found) = (None, 0, None);
+        }
         let mut attempt = Attempt { drawer: self, order, sequence, owner: None, is_shared: false };
         let mut yields = attempt.at(&place, &lines, seen).await?;
-        let shards = u32::try_from(seen.shards).unwrap_or(1);
-        for step in 1..shards.min(SHARDS) {
-            if yields.iter().all(|told| told.ready_ms.is_none()) {
-                break;
-            }
-            // What was to be told has been told, unless nothing was written.
-            lines.iter_mut().for_each(Asked::is_told);
-            place = place.at((place.shard + 1) % shards);
-            (seen.image, seen.shard, seen.found) = (None, place.shard, None);
-            attempt.sequence = sequence + i64::from(step);
-            yields = attempt.more(&place, &lines, seen, yields).await;
+        if seen.shards > 1 {
+            yields = attempt.beyond(&place, &lines, seen, yields).await;
         }
         seen.is_shared = attempt.is_shared;
         self.count(&lines, &yields);
@@ -186,7 +180,7 @@ impl Drawer<'_> {
         counters::add(&self.counters.returned, both().map(|(line, told)| whole(line, told.back)).sum());
     }
 
-    fn now_ms(&self) -> i64 {
+    pub(super) fn now_ms(&self) -> i64 {
         (self.clock.now() / MS) as i64
     }
 
@@ -196,24 +190,13 @@ impl Drawer<'_> {
 }
 
 impl<'a> Attempt<'a> {
-    /// Another item of a split bucket. What the first one has done stands, so this one's failure is no failure of all.
-    async fn more(
+    /// One item.
+    pub(super) async fn at(
         &mut self,
         place: &Place,
         lines: &[Asked],
         seen: &mut Seen,
-        so_far: Vec<Yield>,
-    ) -> Vec<Yield> {
-        match self.at(place, lines, seen).await {
-            Ok(more) => {
-                so_far.iter().zip(more).map(|(first, more)| Yield { back: first.back, ..more }).collect()
-            }
-            Err(_) => so_far,
-        }
-    }
-
-    /// One item.
-    async fn at(&mut self, place: &Place, lines: &[Asked], seen: &mut Seen) -> Result<Vec<Yield>, Undrawn> {
+    ) -> Result<Vec<Yield>, Undrawn> {
         let missing = seen.take_missing(self.drawer.now_ms());
         let mut fresh = seen.is_shared || seen.image.is_none();
         if missing.is_some() {
@@ -229,8 +212,9 @@ impl<'a> Attempt<'a> {
                 counters::add(&self.drawer.counters.retries, 1);
             }
             if attempt > AT_ONCE {
-                // Others are at it as well: whoever waits longer lets them go first.
-                pause(attempt - AT_ONCE).await;
+                // Others are at it as well: not in step with them. What was there before the pause is not there any more.
+                pause(0).await;
+                seen.image = self.read(place).await?;
             }
             let now_ms = self.drawer.now_ms();
             let Some(image) = seen.image.take() else {
@@ -352,7 +336,7 @@ impl<'a> Attempt<'a> {
         self.ended(place, result, (&absent, planned), seen).await
     }
 
-    fn request<'b>(&self, lines: &'b [Asked], owner: Option<&'b Owner>, now_ms: i64) -> Request<'b>
+    pub(super) fn request<'b>(&self, lines: &'b [Asked], owner: Option<&'b Owner>, now_ms: i64) -> Request<'b>
     where
         'a: 'b,
     {
@@ -400,7 +384,7 @@ impl<'a> Attempt<'a> {
         item.map(|item| self.image(&item)).transpose()
     }
 
-    fn image(&self, item: &Item) -> Result<Image, Fault> {
+    pub(super) fn image(&self, item: &Item) -> Result<Image, Fault> {
         Image::of(item, self.drawer.now_ms()).map_err(|error| Fault::layout(error.to_string()))
     }
 

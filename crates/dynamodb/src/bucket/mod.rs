@@ -1,7 +1,7 @@
 //! Buckets in the table: what one of their items says, and the one conditional write that draws from it, gives back to it and tells
 //! what was consumed.
 //!
-//! Everything but [`draw`] is pure. Rules that keep this safe beside other clients of the same table: levels are only added to,
+//! Everything but [`draw`] and `split` is pure. Rules that keep this safe beside other clients of the same table: levels are only added to,
 //! never set, once an item is there; a refill holds only if nobody else has refilled; what is drawn is there; an item is created only
 //! if there is none, and while its owner's record is as it was read; what is not understood is left alone.
 
@@ -16,5 +16,6 @@ mod image;
 mod pin;
 pub(crate) mod place;
 mod plan;
+mod split;
 mod write;
 pub(crate) mod writer;

@@ -55,13 +55,23 @@ fn rows(account: &Account) -> [Row; 5] {
 impl Table {
     /// What holds for these accounts, in their order. Five keys each; those that several need are read once.
     pub async fn load(&self, accounts: &[Account], freshness: Freshness) -> Result<Vec<Found>, Fault> {
+        Ok(self.load_with(accounts, Vec::new(), freshness).await?.0)
+    }
+
+    /// The same, with other items that are read in the same calls.
+    pub(crate) async fn load_with(
+        &self,
+        accounts: &[Account],
+        mut keys: Vec<Key>,
+        freshness: Freshness,
+    ) -> Result<(Vec<Found>, HashMap<Key, Item>), Fault> {
         let wanted: Vec<[(Row, Key); 5]> = accounts
             .iter()
             .map(|account| rows(account).map(|row| (row.clone(), row.key(&account.ns))))
             .collect();
-        let keys: Vec<Key> = wanted.iter().flatten().map(|(_, key)| key.clone()).collect();
+        keys.extend(wanted.iter().flatten().map(|(_, key)| key.clone()));
         let items = self.get_all(&keys, freshness).await?;
-        Ok(wanted.iter().map(|rows| found(rows, &items)).collect())
+        Ok((wanted.iter().map(|rows| found(rows, &items)).collect(), items))
     }
 }
 

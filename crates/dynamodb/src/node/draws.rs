@@ -23,6 +23,8 @@ pub(crate) enum Then {
     Nothing,
     /// Load it: its bucket holds what is not understood, which is told with what is set.
     Load,
+    /// Ask for less at once: the table did not answer, or said that it is too much.
+    Slow,
 }
 
 impl Shared {
@@ -92,14 +94,14 @@ impl Shared {
                 tracing::debug!(%entity, resource = %order.resource, %fault, "a draw has failed");
                 let until = self.failed(&fault);
                 self.ledger.draw_failed(order, until, self.now());
-                Then::Nothing
+                if fault.is_retryable() { Then::Slow } else { Then::Nothing }
             }
             Undrawn::Lost(fault) => {
                 tracing::warn!(%entity, resource = %order.resource, %fault, "nobody knows whether a draw was done: what it gave back counts as lost");
                 add(&self.counters.lost, 1);
                 let until = self.failed(&fault);
                 self.ledger.draw_lost(order, until, self.now());
-                Then::Nothing
+                Then::Slow
             }
             Undrawn::Unsupported(what) => {
                 self.answered();

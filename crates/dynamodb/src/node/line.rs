@@ -1,7 +1,13 @@
 //! Who waits for a call to the table, and for whom one is under way: each key once, and a bounded number at a time.
+//!
+//! Who comes first is called for first. But in a line that is longer than what is done in a moment the last one is: whoever
+//! stands at its head has waited so long that nobody may wait for it any more, and all behind it would come to the same.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
+
+/// A line is long if so many wait for each that may be under way.
+const LONG: usize = 8;
 
 /// How it stands with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,12 +51,18 @@ impl<K: Clone + Eq + Hash> Line<K> {
         true
     }
 
+    /// How many may be under way from now on.
+    pub(crate) fn set_most_running(&mut self, most: usize) {
+        self.most_running = most.max(1);
+    }
+
     /// The next key to call for, if one more call may be under way.
     pub(crate) fn next(&mut self) -> Option<K> {
         if self.running >= self.most_running {
             return None;
         }
-        let key = self.waiting.pop_front()?;
+        let is_long = self.waiting.len() > LONG * self.most_running;
+        let key = if is_long { self.waiting.pop_back() } else { self.waiting.pop_front() }?;
         self.stands.insert(key.clone(), Stand::Running);
         self.running += 1;
         Some(key)
@@ -96,6 +108,18 @@ mod tests {
         assert_eq!((line.next(), line.next()), (Some('a'), None));
         line.done(&'a');
         assert!(line.is_idle());
+    }
+
+    #[test]
+    fn in_a_long_line_the_last_is_called_for_first() {
+        let mut line = Line::new(2, 1000);
+        assert!((0..20).all(|key| line.want(key)));
+        assert_eq!((line.next(), line.next(), line.next()), (Some(19), Some(18), None));
+        line.done(&19);
+        line.done(&18);
+        line.set_most_running(3);
+        // 18 are no long line for three.
+        assert_eq!((line.next(), line.next(), line.next(), line.next()), (Some(0), Some(1), Some(2), None));
     }
 
     #[test]

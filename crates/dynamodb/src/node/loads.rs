@@ -13,8 +13,8 @@ use crate::table::get::Freshness;
 use super::counters::Operation;
 use super::shared::{Shared, lock};
 
-/// Accounts of one call: five keys each, a hundred at most.
-pub(crate) const BATCH: usize = 20;
+/// Accounts of one call. It takes a hundred keys: four of each account's own, and some that all share.
+pub(crate) const BATCH: usize = 24;
 /// How often accounts are read again because of edits in the meantime.
 const TRIES: u32 = 4;
 
@@ -78,24 +78,17 @@ impl Shared {
                 Err(fault) => return Err(fault),
             }
         }
-        let loaded = match freshness {
-            Freshness::Eventual => self.table.load(&accounts, freshness).await?,
+        let buckets = match freshness {
+            Freshness::Eventual => Vec::new(),
             // Who asks for the first time will draw next.
-            Freshness::Consistent => {
-                let buckets = accounts.iter().map(bucket).collect::<Vec<_>>();
-                let both = tokio::join!(
-                    self.table.load(&accounts, freshness),
-                    self.table.get_all(&buckets, freshness)
-                );
-                let loaded = both.0?;
-                if let Ok(items) = both.1 {
-                    for ((at, account), loaded) in places.iter().zip(&accounts).zip(&loaded) {
-                        self.remember(&keys[*at], items.get(&bucket(account)), loaded);
-                    }
-                }
-                loaded
-            }
+            Freshness::Consistent => accounts.iter().map(bucket).collect(),
         };
+        let (loaded, items) = self.table.load_with(&accounts, buckets, freshness).await?;
+        if freshness == Freshness::Consistent {
+            for ((at, account), loaded) in places.iter().zip(&accounts).zip(&loaded) {
+                self.remember(&keys[*at], items.get(&bucket(account)), loaded);
+            }
+        }
         for ((at, account), loaded) in places.into_iter().zip(&accounts).zip(loaded) {
             found[at] = loaded.loaded;
             if found[at].unsupported.is_none() && lock(&self.refused).contains_key(&keys[at]) {

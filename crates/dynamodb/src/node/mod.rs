@@ -12,7 +12,7 @@
 //! | `operate` | looking at a bucket and filling it, on request |
 //! | [`claim`], [`peer`], `heartbeat` | numbers of nodes, and who lives |
 //! | `availability`, `backoff` | whether the table answers, and when to try again; pure |
-//! | `line`, `memory` | who waits, and what was seen last; pure |
+//! | `line`, `window`, `memory` | who waits, how many are called for, and what was seen last; pure |
 //! | [`counters`] | for metrics |
 
 mod availability;
@@ -33,6 +33,7 @@ pub mod settings;
 mod shared;
 pub mod thread;
 mod unflushed;
+mod window;
 
 pub use claim::Claim;
 pub use handle::Handle;

@@ -11,7 +11,9 @@ use super::counters::Operation;
 use super::draws::Then;
 use super::line::Line;
 use super::loads::BATCH;
+use super::settings::NodeSettings;
 use super::shared::Shared;
+use super::window::Window;
 use crate::layout::key::Key;
 use crate::table::get::Freshness;
 
@@ -34,9 +36,12 @@ enum Ended {
 pub(crate) struct Run {
     shared: Arc<Shared>,
     draws: Line<AccountKey>,
+    window: Window,
     loads: Line<AccountKey>,
     /// Accounts that were loaded, and are looked at again.
     looks: Line<AccountKey>,
+    /// Calls under way for these two.
+    loading: [usize; 2],
     ended: mpsc::UnboundedReceiver<Ended>,
     ends: mpsc::UnboundedSender<Ended>,
     wants: Vec<Want>,
@@ -54,8 +59,10 @@ impl Run {
         let now = Instant::now();
         Run {
             draws: Line::new(settings.draws_at_once.max(1), settings.most_waiting),
-            loads: Line::new(settings.loads_at_once.max(1), settings.most_waiting),
-            looks: Line::new(settings.loads_at_once.max(1), settings.most_waiting),
+            window: Window::new(settings.draws_at_once),
+            loads: Line::new(most_loading(&settings), settings.most_waiting),
+            looks: Line::new(most_loading(&settings), settings.most_waiting),
+            loading: [0; 2],
             ended,
             ends,
             wants: Vec::new(),
@@ -151,11 +158,13 @@ impl Run {
         self.start_draws();
         for again in [false, true] {
             let line = if again { &mut self.looks } else { &mut self.loads };
-            loop {
+            let loading = &mut self.loading[usize::from(again)];
+            while *loading < self.shared.settings.loads_at_once.max(1) {
                 let keys: Vec<_> = std::iter::from_fn(|| line.next()).take(BATCH).collect();
                 if keys.is_empty() {
                     break;
                 }
+                *loading += 1;
                 let (shared, ends) = (Arc::clone(&self.shared), self.ends.clone());
                 tokio::spawn(async move {
                     shared.load(&keys, again).await;
@@ -180,6 +189,11 @@ impl Run {
         match ended {
             Some(Ended::Drawn(key, then)) => {
                 self.draws.done(&key);
+                match then {
+                    Then::Slow => self.window.unanswered(self.draws.running()),
+                    Then::Nothing | Then::Load => self.window.answered(),
+                }
+                self.draws.set_most_running(self.window.size());
                 if then == Then::Load {
                     self.loads.want(key);
                 }
@@ -187,6 +201,7 @@ impl Run {
             Some(Ended::Loaded(keys, again)) => {
                 let line = if again { &mut self.looks } else { &mut self.loads };
                 keys.iter().for_each(|key| line.done(key));
+                self.loading[usize::from(again)] -= 1;
             }
             Some(Ended::Probed) => self.is_probing = false,
             None => {}
@@ -229,6 +244,11 @@ impl Run {
             ends.send(Ended::Probed).unwrap_or_default();
         });
     }
+}
+
+/// Accounts that may be loaded at once.
+fn most_loading(settings: &NodeSettings) -> usize {
+    settings.loads_at_once.max(1) * BATCH
 }
 
 /// Twice as often as a change has to be seen, so that it is seen in time however long a look takes.

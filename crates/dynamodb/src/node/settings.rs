@@ -3,9 +3,10 @@
 /// How a node works. How the table is reached is in [`Settings`](crate::Settings).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
-    /// How many accounts are drawn for at once.
+    /// How many accounts are drawn for at once, while the table answers in time.
     pub draws_at_once: usize,
-    /// How many accounts are loaded at once.
+    /// How many calls load accounts at once, each as many as it takes: while all are under way, those that come next
+    /// gather for one.
     pub loads_at_once: usize,
     /// How many accounts may wait for the table.
     pub most_waiting: usize,
@@ -23,7 +24,7 @@ impl Default for NodeSettings {
     fn default() -> NodeSettings {
         NodeSettings {
             draws_at_once: 48,
-            loads_at_once: 160,
+            loads_at_once: 8,
             most_waiting: 200_000,
             most_remembered: 65_536,
             usage_flush_ms: 10_000,

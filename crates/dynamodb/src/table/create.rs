@@ -9,7 +9,6 @@ use aws_sdk_dynamodb::types::{
 use super::definition::{self, TTL};
 use super::handle::Table;
 use super::version;
-use crate::client::patient;
 use crate::fault::Fault;
 
 /// How long the table may take to become active, and how often it is looked at.
@@ -29,13 +28,8 @@ impl Table {
     /// Makes the table, waits until it can be used, and writes its version and the namespace `default`. One that is there
     /// and has these keys and indexes is prepared in the same way. True if it was made now.
     pub async fn create(&self, options: &CreateOptions, now_ms: u64) -> Result<bool, Fault> {
-        let call = definition::creating(self.client().create_table(), self.name())?;
-        let reply = call
-            .deletion_protection_enabled(options.deletion_protection)
-            .customize()
-            .config_override(patient())
-            .send()
-            .await;
+        let call = definition::creating(self.patient().create_table(), self.name())?;
+        let reply = call.deletion_protection_enabled(options.deletion_protection).send().await;
         let is_new = match reply {
             Ok(_) => true,
             Err(error) => match error.as_service_error() {
@@ -75,40 +69,21 @@ impl Table {
 
     /// Has items go when their time has come.
     pub(super) async fn expire_items(&self) -> Result<(), Fault> {
-        let found = self
-            .client()
-            .describe_time_to_live()
-            .table_name(self.name())
-            .customize()
-            .config_override(patient())
-            .send()
-            .await;
-        let found = found.map_err(|error| self.fault(error))?.time_to_live_description;
-        if found.is_some_and(|found| found.attribute_name() == Some(TTL)) {
+        if self.expires().await? {
             return Ok(());
         }
         let wanted = TimeToLiveSpecification::builder().attribute_name(TTL).enabled(true).build();
         let wanted = wanted.map_err(|error| Fault::Bug(error.to_string()))?;
-        let call = self.client().update_time_to_live().table_name(self.name());
-        call.time_to_live_specification(wanted)
-            .customize()
-            .config_override(patient())
-            .send()
-            .await
-            .map_err(|error| self.fault(error))?;
+        let call = self.patient().update_time_to_live().table_name(self.name());
+        call.time_to_live_specification(wanted).send().await.map_err(|error| self.fault(error))?;
         Ok(())
     }
 
     async fn recoverable(&self) -> Result<(), Fault> {
         let wanted = PointInTimeRecoverySpecification::builder().point_in_time_recovery_enabled(true).build();
         let wanted = wanted.map_err(|error| Fault::Bug(error.to_string()))?;
-        let call = self.client().update_continuous_backups().table_name(self.name());
-        call.point_in_time_recovery_specification(wanted)
-            .customize()
-            .config_override(patient())
-            .send()
-            .await
-            .map_err(|error| self.fault(error))?;
+        let call = self.patient().update_continuous_backups().table_name(self.name());
+        call.point_in_time_recovery_specification(wanted).send().await.map_err(|error| self.fault(error))?;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::Client;
 
 use super::version::Version;
 use crate::attempts::AttemptCounts;
-use crate::client::{self, Watched};
+use crate::client::Clients;
 use crate::date::OnDate;
 use crate::fault::Fault;
 use crate::layout::attribute::key_attributes;
@@ -23,9 +23,8 @@ pub struct Table {
 }
 
 struct Shared {
-    client: Client,
+    clients: Clients,
     settings: Settings,
-    watched: Watched,
     /// Namespaces by name.
     known: Mutex<HashMap<String, Known>>,
 }
@@ -33,8 +32,8 @@ struct Shared {
 impl Table {
     /// The table that these settings name, whether it is there or not. Nothing is sent.
     pub async fn at(settings: &Settings) -> Table {
-        let (client, watched) = client::client(settings).await;
-        let shared = Shared { client, settings: settings.clone(), watched, known: Mutex::default() };
+        let clients = Clients::new(settings).await;
+        let shared = Shared { clients, settings: settings.clone(), known: Mutex::default() };
         Table { shared: Arc::new(shared) }
     }
 
@@ -49,8 +48,7 @@ impl Table {
     /// A first call that may take long: credentials may have to be fetched for it, and calls after it are in a hurry.
     async fn warm_up(&self) -> Result<(), Fault> {
         let key = key_attributes(&Key::version());
-        let call = self.client().get_item().table_name(self.name()).set_key(Some(key));
-        let reply = call.customize().config_override(client::patient()).send().await;
+        let reply = self.patient().get_item().table_name(self.name()).set_key(Some(key)).send().await;
         reply.map(drop).map_err(|error| self.fault(error))
     }
 
@@ -78,17 +76,22 @@ impl Table {
 
     /// The SDK's client.
     pub fn client(&self) -> &Client {
-        &self.shared.client
+        &self.shared.clients.hurried
+    }
+
+    /// The same for calls that may take long.
+    pub(crate) fn patient(&self) -> &Client {
+        &self.shared.clients.patient
     }
 
     /// Tells whoever asks first of the date of every reply. False if somebody has asked before.
     pub fn on_date(&self, told: OnDate) -> bool {
-        self.shared.watched.on_date.set(told).is_ok()
+        self.shared.clients.on_date.set(told).is_ok()
     }
 
     /// How attempts of calls have ended.
     pub fn attempts(&self) -> &AttemptCounts {
-        &self.shared.watched.attempts
+        &self.shared.clients.attempts
     }
 
     /// Namespaces that were looked up, by name.

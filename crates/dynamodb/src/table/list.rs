@@ -4,7 +4,6 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 
 use super::handle::Table;
 use super::status::check_indexes;
-use crate::client::patient;
 use crate::fault::Fault;
 
 /// Pages of a hundred names that are looked at, at most.
@@ -38,13 +37,8 @@ impl Table {
     async fn table_names(&self) -> Result<Vec<String>, Fault> {
         let (mut names, mut after) = (Vec::new(), None);
         for _ in 0..PAGES {
-            let call = self.client().list_tables().set_exclusive_start_table_name(after);
-            let page = call
-                .customize()
-                .config_override(patient())
-                .send()
-                .await
-                .map_err(|error| self.fault(error))?;
+            let call = self.patient().list_tables().set_exclusive_start_table_name(after);
+            let page = call.send().await.map_err(|error| self.fault(error))?;
             names.extend(page.table_names.unwrap_or_default());
             after = page.last_evaluated_table_name;
             if after.is_none() {
@@ -55,15 +49,7 @@ impl Table {
     }
 
     async fn listed(&self, name: String) -> Result<Option<Listed>, Fault> {
-        let reply = match self
-            .client()
-            .describe_table()
-            .table_name(&name)
-            .customize()
-            .config_override(patient())
-            .send()
-            .await
-        {
+        let reply = match self.patient().describe_table().table_name(&name).send().await {
             Ok(reply) => reply,
             Err(error) => match error.as_service_error() {
                 // It has gone since.

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::handle::Table;
-use crate::client::patient;
 use crate::fault::Fault;
 
 const LOOKS: u32 = 240;
@@ -12,15 +11,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 impl Table {
     /// Deletes the table with all that is in it, and waits until it is gone. False if there was none.
     pub async fn delete(&self) -> Result<bool, Fault> {
-        let Err(error) = self
-            .client()
-            .delete_table()
-            .table_name(self.name())
-            .customize()
-            .config_override(patient())
-            .send()
-            .await
-        else {
+        let Err(error) = self.patient().delete_table().table_name(self.name()).send().await else {
             self.gone().await?;
             return Ok(true);
         };

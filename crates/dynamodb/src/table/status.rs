@@ -5,7 +5,6 @@ use aws_sdk_dynamodb::types::TableDescription;
 use super::definition::{GLOBAL, TTL};
 use super::handle::Table;
 use super::version::Version;
-use crate::client::patient;
 use crate::fault::Fault;
 
 /// What there is to know of a table.
@@ -40,15 +39,6 @@ impl Table {
     pub async fn status(&self) -> Result<Status, Fault> {
         let found = self.describe().await?.ok_or_else(|| Fault::NoTable(self.name().to_owned()))?;
         let version = self.version().await?;
-        let ttl = self
-            .client()
-            .describe_time_to_live()
-            .table_name(self.name())
-            .customize()
-            .config_override(patient())
-            .send()
-            .await;
-        let ttl = ttl.map_err(|error| self.fault(error))?.time_to_live_description;
         let checked = match &version {
             Some(version) => version.check(),
             None => Err(Fault::layout("it has no version; prepare it with `tidegate dynamodb migrate`")),
@@ -62,24 +52,23 @@ impl Table {
             billing: billing(&found),
             indexes: indexes(&found),
             missing_indexes: missing(&found),
-            expires: ttl.is_some_and(|ttl| ttl.attribute_name() == Some(TTL)),
+            expires: self.expires().await?,
             deletion_protection: found.deletion_protection_enabled().unwrap_or(false),
             version,
             problem,
         })
     }
 
+    /// Whether items go when their time has come.
+    pub(super) async fn expires(&self) -> Result<bool, Fault> {
+        let reply = self.patient().describe_time_to_live().table_name(self.name()).send().await;
+        let found = reply.map_err(|error| self.fault(error))?.time_to_live_description;
+        Ok(found.is_some_and(|found| found.attribute_name() == Some(TTL)))
+    }
+
     /// The table as DynamoDB describes it; none if there is none.
     pub(super) async fn describe(&self) -> Result<Option<TableDescription>, Fault> {
-        match self
-            .client()
-            .describe_table()
-            .table_name(self.name())
-            .customize()
-            .config_override(patient())
-            .send()
-            .await
-        {
+        match self.patient().describe_table().table_name(self.name()).send().await {
             Ok(reply) => Ok(reply.table),
             Err(error) => match error.as_service_error() {
                 Some(reason) if reason.is_resource_not_found_exception() => Ok(None),

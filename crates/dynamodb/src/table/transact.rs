@@ -42,6 +42,18 @@ pub enum Transacted {
 /// A condition that did not hold: its place in the transaction, and what was there.
 pub type Unmet = (usize, Option<Item>);
 
+/// What the builders of all four have in common, and no trait.
+macro_rules! conditional {
+    ($table:expr, $write:expr, $expression:expr) => {
+        $write
+            .table_name($table.name())
+            .set_condition_expression($expression.condition())
+            .set_expression_attribute_names($expression.names())
+            .set_expression_attribute_values($expression.values())
+            .return_values_on_condition_check_failure(ReturnValuesOnConditionCheckFailure::AllOld)
+    };
+}
+
 impl Table {
     /// Writes all or nothing. A transaction that meets another one is tried again. To be sent again after a fault with
     /// the same token, within ten minutes, does no harm.
@@ -76,46 +88,25 @@ impl Table {
     }
 
     fn transact_item(&self, write: &Write) -> Result<TransactWriteItem, Fault> {
-        let old = ReturnValuesOnConditionCheckFailure::AllOld;
         let item = TransactWriteItem::builder();
         let built = match write {
-            Write::Put(put, expression) => Put::builder()
-                .table_name(self.name())
-                .set_item(Some(put.clone()))
-                .set_condition_expression(expression.condition())
-                .set_expression_attribute_names(expression.names())
-                .set_expression_attribute_values(expression.values())
-                .return_values_on_condition_check_failure(old)
-                .build()
-                .map(|put| item.put(put)),
-            Write::Update(key, expression) => Update::builder()
-                .table_name(self.name())
-                .set_key(Some(key_attributes(key)))
-                .set_update_expression(expression.update())
-                .set_condition_expression(expression.condition())
-                .set_expression_attribute_names(expression.names())
-                .set_expression_attribute_values(expression.values())
-                .return_values_on_condition_check_failure(old)
-                .build()
-                .map(|update| item.update(update)),
-            Write::Delete(key, expression) => Delete::builder()
-                .table_name(self.name())
-                .set_key(Some(key_attributes(key)))
-                .set_condition_expression(expression.condition())
-                .set_expression_attribute_names(expression.names())
-                .set_expression_attribute_values(expression.values())
-                .return_values_on_condition_check_failure(old)
-                .build()
-                .map(|delete| item.delete(delete)),
-            Write::Check(key, expression) => ConditionCheck::builder()
-                .table_name(self.name())
-                .set_key(Some(key_attributes(key)))
-                .set_condition_expression(expression.condition())
-                .set_expression_attribute_names(expression.names())
-                .set_expression_attribute_values(expression.values())
-                .return_values_on_condition_check_failure(old)
-                .build()
-                .map(|check| item.condition_check(check)),
+            Write::Put(put, expression) => {
+                let put = Put::builder().set_item(Some(put.clone()));
+                conditional!(self, put, expression).build().map(|put| item.put(put))
+            }
+            Write::Update(key, expression) => {
+                let update = Update::builder().set_key(Some(key_attributes(key)));
+                let update = update.set_update_expression(expression.update());
+                conditional!(self, update, expression).build().map(|update| item.update(update))
+            }
+            Write::Delete(key, expression) => {
+                let delete = Delete::builder().set_key(Some(key_attributes(key)));
+                conditional!(self, delete, expression).build().map(|delete| item.delete(delete))
+            }
+            Write::Check(key, expression) => {
+                let check = ConditionCheck::builder().set_key(Some(key_attributes(key)));
+                conditional!(self, check, expression).build().map(|check| item.condition_check(check))
+            }
         };
         Ok(built.map_err(|error| Fault::Bug(error.to_string()))?.build())
     }

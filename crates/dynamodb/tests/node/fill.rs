@@ -34,12 +34,16 @@ fn a_reset_makes_full_and_a_top_up_stops_at_the_burst() {
     let key = key(&node, "acme");
     let refill = |tokens, id| world.runtime.block_on(node.handle.refill(&key, &by(tokens), id)).unwrap();
     let there = || world.number("acme", "b_rpm_tk") / 1000;
+    // A draw ahead that was under way may have come after it: that goes back when nobody spends it.
+    let comes_to = |tokens: std::ops::RangeInclusive<i64>| {
+        world.until(&format!("{tokens:?} are there"), || tokens.contains(&there()));
+    };
     assert!(refill(None, None));
-    assert_eq!(there(), 100);
+    comes_to(100..=100);
     take(&world, &node, 50);
     assert!(refill(Some(30), Some("order-7")));
     // A slice of a bucket that is full decays at once: parts of a token for each draw.
-    assert!((78..=80).contains(&there()), "{}", there());
+    comes_to(78..=80);
     let before = there();
     assert!(!refill(Some(30), Some("order-7")));
     assert_eq!(there(), before);

@@ -19,6 +19,9 @@ use crate::config::{self, Config, LedgerKind};
 
 const NANOS_PER_MS: u64 = NANOS_PER_S / 1_000;
 
+/// How long a call may take at the start, at least.
+const START_MS: u64 = 5_000;
+
 /// A table that this server may use, and the number that it has there.
 pub struct Shared {
     table: Table,
@@ -57,8 +60,10 @@ impl Shared {
         let runtime = runtime.map_err(Error::system("start the runtime"))?;
         let settings = settings(&config.ledger);
         let identity = identity::of(data_dir)?;
+        // Nobody waits for a decision yet.
+        let patient = Settings { timeout_ms: settings.timeout_ms.max(START_MS), ..settings.clone() };
         let connected = runtime.block_on(async {
-            let table = Table::connect(&settings).await?;
+            let table = Table::connect(&patient).await?;
             let claim = Claim::take(&table, &identity, Clock::new().now() / NANOS_PER_MS).await?;
             // Its connections belong to the runtime that ends here: the node makes its own.
             Ok::<_, Fault>(Shared { table: Table::at(&settings).await, claim })

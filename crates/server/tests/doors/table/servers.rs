@@ -143,3 +143,22 @@ fn a_table_that_cannot_be_used_is_told_at_the_start() {
     });
     assert!(told.contains("at http://127.0.0.1:1: DynamoDB did not answer"), "{told}");
 }
+
+#[test]
+fn what_others_would_read_otherwise_is_refused_at_once_and_everywhere() {
+    let shared = Shared::new();
+    let doors = [Door::with(shared.config()), Door::with(shared.config())];
+    let [mut one, mut two] = [doors[0].connect(), doors[1].connect()];
+    one.document(LIMITS);
+    assert_eq!(one.ask("ACQUIRE acme gpt-4 rpm 1 QUIET")[0], 1);
+    one.document(r#"LIMITS SET RESOURCE gpt-4 {"mode":"disabled"}"#);
+    assert_eq!(code(&mut one, "ACQUIRE acme gpt-4 rpm 1 QUIET"), "disabled");
+    // An exemption, for who takes the nearest level.
+    one.document(r#"LIMITS SET ENTITY acme gpt-4 {"mode":"bypass"}"#);
+    for server in [&mut one, &mut two] {
+        assert_eq!(code(server, "ACQUIRE acme gpt-4 rpm 1 QUIET"), "unsupported_limit");
+        assert_eq!(code(server, "ACQUIRE other gpt-4 rpm 1 QUIET"), "disabled");
+    }
+    one.document(r#"LIMITS SET ENTITY acme gpt-4 {"mode":null}"#);
+    assert_eq!(code(&mut one, "ACQUIRE acme gpt-4 rpm 1 QUIET"), "disabled");
+}

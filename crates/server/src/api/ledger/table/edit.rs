@@ -113,10 +113,21 @@ impl Asked {
 
     /// Lets this server see it at once, and writes it into the audit.
     async fn made(&self, nsid: &Nsid, planned: Planned, kept: &[Kept], now: Nanos) -> Made {
-        if let Err(refused) = self.desk.node.edit(|| self.desk.ledger.apply(kept, now)) {
+        let changes: Vec<Changed> = planned.plans.into_iter().flat_map(|plan| plan.changes).collect();
+        let ledger = &self.desk.ledger;
+        let applied = self.desk.node.edit(|| {
+            let applied = ledger.apply(kept, now);
+            // Whether all who use the table read the levels alike is seen when they are loaded.
+            if changes.iter().any(is_of_mode)
+                && let Some(space) = ledger.find_space(self.namespace.as_str())
+            {
+                ledger.load_again(space);
+            }
+            applied
+        });
+        if let Err(refused) = applied {
             tracing::warn!("what was changed is seen here a little later: {refused}");
         }
-        let changes: Vec<Changed> = planned.plans.into_iter().flat_map(|plan| plan.changes).collect();
         let after = changes.iter().map(|changed| changed.after.clone()).collect();
         self.write_audit(nsid, changes, now).await;
         Made { after, document: planned.document }
@@ -136,4 +147,10 @@ impl Asked {
             events.into_iter().for_each(|named| self.desk.ledger.audit(named.event));
         }
     }
+}
+
+/// Whether something was disabled or bypassed, or is no more.
+fn is_of_mode(changed: &Changed) -> bool {
+    let mode = |told: &Option<Value>| told.as_ref().and_then(|told| told.get("mode").cloned());
+    mode(&changed.before) != mode(&changed.after)
 }

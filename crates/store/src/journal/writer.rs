@@ -22,6 +22,9 @@ use tidegate_core::queue::Place;
 
 const MIN_SEGMENT_BYTES: u32 = 4 << 10;
 const MAX_SEGMENT_BYTES: u32 = 1 << 30;
+/// A segment takes no further batch either once its index is this long: until it is sealed, that is kept in memory. That
+/// is 40 MB of messages of 1 KB that come and go, and all 64 of those that stay.
+const MAX_INDEX_BYTES: u64 = 4 << 20;
 /// This part of a segment is reserved ahead of what is written: room for acks when the disk is full.
 const RESERVED_SHARE: u32 = 8;
 
@@ -224,7 +227,9 @@ impl<D: Disk> Journal<D> {
     /// A batch lies in one segment, so that of a batch that was cut short no later part is there without the earlier.
     fn begin_batch(&mut self) {
         self.pending = self.files.take_buffer();
-        let is_room = |active: &Active<D>| active.offset < self.options.segment_bytes;
+        let is_room = |active: &Active<D>| {
+            active.offset < self.options.segment_bytes && active.index.size() < MAX_INDEX_BYTES
+        };
         if !self.active.as_ref().is_some_and(is_room) {
             self.roll();
         }

@@ -1,12 +1,14 @@
 //! Reading messages, also when their segment is gone, and every record there is.
 
-use crate::scene::{OPTIONS, fresh, open, payload};
+use crate::scene::{OPTIONS, fresh, open, open_with, payload};
 use proptest::prelude::*;
 use tidegate_core::queue::{MessageId, QueueId};
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 use tidegate_store::disk::simulated::SimDisk;
-use tidegate_store::journal::{Charges, DeadLetter, Headers, Journal, MessageRecord, Pinned, Record};
+use tidegate_store::journal::{
+    Charges, DeadLetter, Headers, Journal, JournalOptions, MessageRecord, Pinned, Record,
+};
 
 #[test]
 fn a_pinned_message_is_read_after_its_segment_was_removed() {
@@ -90,6 +92,22 @@ fn many_are_read_as_each_would_be_alone() {
         assert!(ids[1] != 2 || calls < 30, "{calls} calls for messages in order");
     }
     assert!(Pinned::<SimDisk>::read_all(&[]).is_empty());
+}
+
+#[test]
+fn many_small_records_begin_another_segment_before_their_index_is_large() {
+    let disk = SimDisk::new(1);
+    let mut opened = open_with(&disk, JournalOptions::default()).unwrap();
+    opened.put(1, &fresh(1, 1));
+    // 21 bytes of index for each.
+    for id in 2..=200_001 {
+        opened.journal.append(&Record::Gone { id: MessageId(id) });
+        if id % 1_000 == 0 {
+            opened.flush();
+        }
+    }
+    opened.flush();
+    assert_eq!(opened.journal.usage().segments, 2);
 }
 
 /// A record that owns its bytes.

@@ -169,7 +169,8 @@ impl<P: Port> Engine<P> {
             newest_stamp: 0,
             newest_place: None,
         };
-        let journal_options = JournalOptions { segment_bytes: options.segment_bytes, salt };
+        let Options { segment_bytes, recent_bytes, .. } = options;
+        let journal_options = JournalOptions { segment_bytes, salt, recent_bytes };
         let (journal, journal_report) =
             Journal::open(disk, journal_options, |Replayed { record, place, space }| {
                 replay.read(record, place, space);

@@ -30,6 +30,8 @@ pub struct Options {
     pub flush_interval_ms: u64,
     /// The size of a segment of the journal.
     pub segment_bytes: u32,
+    /// Bytes of the journal's end that stay in memory, for deliveries that come soon.
+    pub recent_bytes: usize,
     /// For the chance in backoffs, and against those who would choose fairness keys that collide.
     pub seed: [u64; 2],
     /// Limits of those whom nothing stored is about, and how leases are by default.
@@ -43,6 +45,7 @@ impl Default for Options {
         Options {
             flush_interval_ms: 200,
             segment_bytes: 64 << 20,
+            recent_bytes: 4 << 20,
             seed: [0, 0],
             ledger: tidegate_ledger::Options::default(),
             keeper: KeeperOptions::default(),

@@ -1,6 +1,8 @@
 //! What a message costs in the engine alone: threads, journal and fsync, but no socket.
 //!
-//! `cargo run --release -p tidegate-engine --example engine_cost [MESSAGES] [FLOWS]`
+//! `cargo run --release -p tidegate-engine --example engine_cost [MESSAGES] [FLOWS] [WAITING] [RECENT_KIB]`
+//!
+//! WAITING messages are there all the time: a flow's turn comes later, and its messages are further back in the journal.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
@@ -41,6 +43,12 @@ fn submit(handle: &Handle<Channels>, ops: Vec<Op<()>>) -> Receiver<Vec<Outcome<R
     answer
 }
 
+/// The same number for the same `n`, in no order.
+fn random(n: u64) -> u64 {
+    let mixed = (n ^ (n >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
 fn cpu_us() -> u64 {
     let usage = std::fs::read_to_string("/proc/self/stat").expect("this is Linux");
     let fields: Vec<&str> = usage.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
@@ -52,11 +60,13 @@ fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
     let messages = args.next().unwrap_or(500_000);
     let flows = args.next().unwrap_or(10);
+    let waiting = args.next().unwrap_or(0);
+    let mut options = Options::default();
+    options.recent_bytes = args.next().map_or(options.recent_bytes, |kib| (kib as usize) << 10);
     let temp = tempfile::tempdir().expect("a directory");
     let disk = RealDisk::open(&DataDir::open(temp.path()).expect("it opens"), "queue").expect("a disk");
     let clock = Clock::new();
-    let (engine, keeper, _) =
-        Engine::open(disk, Channels, Options::default(), clock.now()).expect("it opens");
+    let (engine, keeper, _) = Engine::open(disk, Channels, options, clock.now()).expect("it opens");
     let directory = engine.directory().clone();
     let running = Running::start(engine, keeper, clock).expect("threads");
     let handle = running.handle();
@@ -69,7 +79,7 @@ fn main() {
     let enqueue = |n: u64| {
         Op::Enqueue(Enqueue {
             queue: queue.clone(),
-            flow: format!("tenant:{}", n % flows).into(),
+            flow: format!("tenant:{:06}", random(n) % flows).into(),
             weight: None,
             cost: 1,
             charges: Vec::new(),
@@ -78,12 +88,13 @@ fn main() {
             payload: payload.clone(),
         })
     };
+    let mut next = waiting;
+    submit(&handle, (0..waiting).map(enqueue).collect()).recv().expect("an answer");
     let (started, cpu) = (Instant::now(), cpu_us());
     let mut produced = Vec::new();
     let mut done = 0;
-    let mut next = 0;
     while done < messages {
-        while produced.len() < 8 && next < messages {
+        while produced.len() < 8 && next < messages + waiting {
             produced.push(submit(&handle, (next..next + BATCH).map(enqueue).collect()));
             next += BATCH;
         }
@@ -96,8 +107,8 @@ fn main() {
         for poll in polls {
             let outcomes = poll.recv().expect("an answer");
             let Some(Outcome::Received(deliveries)) = outcomes.into_iter().next() else { continue };
-            for delivery in &deliveries {
-                assert_eq!(delivery.read().expect("a body").message().payload.len(), 1024);
+            for body in Delivery::read_all(&deliveries) {
+                assert_eq!(body.expect("a body").message().payload.len(), 1024);
             }
             done += deliveries.len() as u64;
             let ack = |delivery: &Delivery<RealDisk>| Op::Ack {

@@ -100,6 +100,7 @@ impl Plan {
             options: Options {
                 flush_interval_ms: *chance.pick(&[20, 100, 200, 400]),
                 segment_bytes: *chance.pick(&[4 << 10, 8 << 10, 32 << 10, 256 << 10]),
+                recent_bytes: *chance.pick(&[0, 2 << 10, 16 << 10, 4 << 20]),
                 seed: [chance.any(), chance.any()],
                 ledger: tidegate_ledger::Options { seed: chance.any(), ..Default::default() },
                 keeper: KeeperOptions {

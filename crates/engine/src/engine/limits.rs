@@ -15,6 +15,8 @@ use tidegate_ledger::{
     BucketName, Grant, HeldAgain, HoldId, Ledger, QueueCharge, Refused, Shortage, SpaceId, Stated,
 };
 
+use super::numbered::Numbered;
+
 /// The fewest names before any of them is looked at for being out of use.
 const FEW: usize = 1024;
 
@@ -22,16 +24,16 @@ const FEW: usize = 1024;
 pub struct Limits {
     ledger: Arc<Ledger>,
     /// By the bytes that messages carry, in their namespace.
-    spoken: HashMap<SpaceId, HashMap<Arc<[u8]>, LimitId>>,
+    spoken: Numbered<SpaceId, HashMap<Arc<[u8]>, LimitId>>,
     /// By bucket; apart from what is only said of it.
     numbers: HashMap<(BucketName, bool), LimitId>,
     /// By number; nothing where a number is free.
     names: Vec<Option<QueueCharge>>,
     free: Vec<LimitId>,
     /// What deliveries hold of entities, until they are settled.
-    grants: HashMap<MessageId, Grant>,
+    grants: Numbered<MessageId, Grant>,
     /// The same of an earlier run's, as long as they are out: what they hold was not known at the start.
-    later: HashMap<MessageId, HoldId>,
+    later: Numbered<MessageId, HoldId>,
     /// How many names call for a look at which are still in use.
     sweep_at: usize,
     /// Who was paid for, for the simulator.
@@ -44,12 +46,12 @@ impl Limits {
     pub fn new(ledger: Arc<Ledger>) -> Limits {
         Limits {
             ledger,
-            spoken: HashMap::new(),
+            spoken: Numbered::default(),
             numbers: HashMap::new(),
             names: Vec::new(),
             free: Vec::new(),
-            grants: HashMap::new(),
-            later: HashMap::new(),
+            grants: Numbered::default(),
+            later: Numbered::default(),
             sweep_at: FEW,
             #[cfg(feature = "check")]
             paid: Vec::new(),

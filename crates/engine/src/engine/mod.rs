@@ -17,7 +17,7 @@
 //! | `edit`, `keys`, `namespaces` | entities, stored limits, throttle keys and namespaces, as users change them |
 //! | `why` | what something waits for |
 //! | `check` | what the simulator looks at |
-//! | `stamp` | ids that follow time |
+//! | `stamp`, `numbered` | ids that follow time, and tables by such numbers |
 
 mod admin;
 mod apply;
@@ -34,6 +34,7 @@ mod job;
 mod keys;
 mod limits;
 mod namespaces;
+mod numbered;
 mod port;
 mod recover;
 mod redrive;

@@ -1,6 +1,6 @@
 //! The engine as an earlier run left it.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use tidegate_store::journal::{
 
 use super::held::Held;
 use super::limits::Limits;
+use super::numbered::Numbered;
 use super::port::Port;
 use super::restore::{self, Restored};
 use super::stamp::Stamps;
@@ -66,9 +67,9 @@ enum FoundCharges {
 
 /// Messages as their records are read, oldest first.
 struct Replay<'a> {
-    found: HashMap<MessageId, Found>,
+    found: Numbered<MessageId, Found>,
     /// The namespace of each queue.
-    spaces: HashMap<QueueId, SpaceId>,
+    spaces: Numbered<QueueId, SpaceId>,
     limits: &'a mut Limits,
     newest_stamp: u64,
     newest_place: Option<Place>,
@@ -163,13 +164,14 @@ impl<P: Port> Engine<P> {
         let space = |queue: &Definition| Some((queue.id, limits.ledger().space(&queue.kept.namespace).ok()?));
         let spaces = definitions.iter().filter_map(space).collect();
         let mut replay = Replay {
-            found: HashMap::new(),
+            found: Numbered::default(),
             spaces,
             limits: &mut limits,
             newest_stamp: 0,
             newest_place: None,
         };
-        let journal_options = JournalOptions { segment_bytes: options.segment_bytes, salt };
+        let Options { segment_bytes, recent_bytes, .. } = options;
+        let journal_options = JournalOptions { segment_bytes, salt, recent_bytes };
         let (journal, journal_report) =
             Journal::open(disk, journal_options, |Replayed { record, place, space }| {
                 replay.read(record, place, space);
@@ -186,24 +188,24 @@ impl<P: Port> Engine<P> {
             limits,
             scheduler: Scheduler::new(options.seed),
             catalog: Arc::new(catalog),
-            queues: HashMap::new(),
+            queues: Numbered::default(),
             next_queue: state.next_queue,
             next_version: 0,
             stamps,
             chance: options.seed[1],
-            consumers: HashMap::new(),
+            consumers: Numbered::default(),
             next_consumer: 0,
             polls: BTreeSet::new(),
             withdrawn: false,
             stirred: Vec::new(),
             gone: Vec::new(),
-            open: HashMap::new(),
+            open: Numbered::default(),
             next_open: 0,
-            waiting: HashMap::new(),
+            waiting: Numbered::default(),
             waiting_until: BTreeSet::new(),
-            wait_queues: HashMap::new(),
+            wait_queues: Numbered::default(),
             purged,
-            limbo: HashMap::new(),
+            limbo: Numbered::default(),
             walks: VecDeque::new(),
             held,
             under_way: false,
@@ -238,7 +240,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Puts messages in line, in their order.
-    fn restore(&mut self, found: HashMap<MessageId, Found>, now: Nanos) -> u64 {
+    fn restore(&mut self, found: Numbered<MessageId, Found>, now: Nanos) -> u64 {
         let mut found: Vec<(MessageId, Found)> = found.into_iter().collect();
         found.sort_unstable_by_key(|(_, found)| found.order);
         let mut messages = 0;

@@ -1,6 +1,6 @@
 //! All that the engine holds.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
@@ -14,6 +14,7 @@ use super::failure::Limbo;
 use super::held::Held;
 use super::job::Job;
 use super::limits::Limits;
+use super::numbered::Numbered;
 use super::port::Port;
 use super::redrive::Walk;
 use super::stamp::Stamps;
@@ -30,6 +31,8 @@ pub struct Options {
     pub flush_interval_ms: u64,
     /// The size of a segment of the journal.
     pub segment_bytes: u32,
+    /// Bytes of the journal's end that stay in memory, for deliveries that come soon.
+    pub recent_bytes: usize,
     /// For the chance in backoffs, and against those who would choose fairness keys that collide.
     pub seed: [u64; 2],
     /// Limits of those whom nothing stored is about, and how leases are by default.
@@ -43,6 +46,7 @@ impl Default for Options {
         Options {
             flush_interval_ms: 200,
             segment_bytes: 64 << 20,
+            recent_bytes: 4 << 20,
             seed: [0, 0],
             ledger: tidegate_ledger::Options::default(),
             keeper: KeeperOptions::default(),
@@ -65,14 +69,14 @@ pub struct Engine<P: Port> {
     pub(super) scheduler: Scheduler,
     pub(super) journal: Journal<P::Disk>,
     pub(super) catalog: Arc<Catalog>,
-    pub(super) queues: HashMap<QueueId, Queue>,
+    pub(super) queues: Numbered<QueueId, Queue>,
     pub(super) next_queue: QueueId,
     pub(super) next_version: u64,
     pub(super) stamps: Stamps,
     /// The last number drawn by chance.
     pub(super) chance: u64,
 
-    pub(super) consumers: HashMap<ConsumerId, Consumer<P>>,
+    pub(super) consumers: Numbered<ConsumerId, Consumer<P>>,
     pub(super) next_consumer: u32,
     /// Receives that wait, by when they give up.
     pub(super) polls: BTreeSet<(Nanos, ConsumerId)>,
@@ -83,17 +87,17 @@ pub struct Engine<P: Port> {
     /// Subscriptions that nobody takes from any more.
     pub(super) gone: Vec<ConsumerId>,
     /// Submissions that are not answered whole.
-    pub(super) open: HashMap<u64, Open<P>>,
+    pub(super) open: Numbered<u64, Open<P>>,
     pub(super) next_open: u64,
     /// Acquires that wait, and until when.
-    pub(super) waiting: HashMap<MessageId, Waiting>,
+    pub(super) waiting: Numbered<MessageId, Waiting>,
     pub(super) waiting_until: BTreeSet<(Nanos, MessageId)>,
     /// The queue that they wait in, for each namespace.
-    pub(super) wait_queues: HashMap<SpaceId, WaitQueue>,
+    pub(super) wait_queues: Numbered<SpaceId, WaitQueue>,
     /// Namespaces whose history the keeper has to drop.
     pub(super) purged: Purged,
     /// Failed messages that a hook is asked about.
-    pub(super) limbo: HashMap<MessageId, Limbo>,
+    pub(super) limbo: Numbered<MessageId, Limbo>,
     /// Long walks over a queue, a part in every turn.
     pub(super) walks: VecDeque<Walk>,
 

@@ -55,6 +55,7 @@ pub fn open(config: &Config, dir: &DataDir, shared: Option<Shared>) -> Result<Op
             interval_ms: config.ledger.flush_interval_ms,
             retention: retention(&config.ledger),
         },
+        ..Options::default()
     };
     let now = Clock::new().now();
     let (engine, keeper, report) = Engine::open(disk, prelude.port(), options, now)?;

@@ -1,6 +1,7 @@
 //! What the journal, its batches and its readers share: the disk, the segments, and how far things got.
 
 use super::name::SegmentName;
+use super::recent::{Kept, Recent};
 use super::segment::Segment;
 use crate::Error;
 use crate::disk::Disk;
@@ -8,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use tidegate_core::queue::Place;
 
 /// Buffers kept for further batches, and the largest that is.
 const SPARE_BUFFERS: usize = 2;
@@ -22,10 +24,19 @@ pub(crate) struct Files<D: Disk> {
     segments: RwLock<BTreeMap<u32, Arc<Segment<D>>>>,
     doomed: Mutex<VecDeque<Doomed>>,
     buffers: Mutex<Vec<Vec<u8>>>,
+    recent: Mutex<Recent>,
     /// The last batch that is on disk.
     synced: AtomicU64,
     is_full: AtomicBool,
     has_failed: AtomicBool,
+}
+
+/// How much of a disk and of the memory is held ready.
+pub(crate) struct Bounds {
+    /// How much is reserved ahead of what is written.
+    pub reserve_bytes: u64,
+    /// Bytes of the last batches that stay in memory.
+    pub recent_bytes: usize,
 }
 
 /// A segment that nothing needs any more once a batch is on disk.
@@ -39,13 +50,15 @@ pub(crate) struct Doomed {
 }
 
 impl<D: Disk> Files<D> {
-    pub fn new(disk: D, reserve_bytes: u64, segments: BTreeMap<u32, Arc<Segment<D>>>) -> Files<D> {
+    pub fn new(disk: D, bounds: Bounds, segments: BTreeMap<u32, Arc<Segment<D>>>) -> Files<D> {
+        let Bounds { reserve_bytes, recent_bytes } = bounds;
         Files {
             disk,
             reserve_bytes,
             segments: RwLock::new(segments),
             doomed: Mutex::default(),
             buffers: Mutex::default(),
+            recent: Mutex::new(Recent::new(recent_bytes)),
             synced: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
             has_failed: AtomicBool::new(false),
@@ -126,6 +139,23 @@ impl<D: Disk> Files<D> {
             removed => removed.map_err(Error::at(&self.disk, "remove", &name))?,
         }
         self.note(self.disk.sync_dir().map_err(Error::sync(&self.disk, &name)))
+    }
+
+    /// Has a batch that was just taken read from memory, until others take its room.
+    pub fn keep(&self, kept: Kept) {
+        let freed = lock(&self.recent).keep(kept);
+        freed.into_iter().for_each(|buffer| self.give_buffer(buffer));
+    }
+
+    /// The batch that a message is in, and where in it, if it is one of the last.
+    pub fn recent(&self, place: Place) -> Option<(Arc<Vec<u8>>, usize)> {
+        lock(&self.recent).find(place)
+    }
+
+    /// The same for many.
+    pub fn recent_all(&self, places: impl Iterator<Item = Place>) -> Vec<Option<(Arc<Vec<u8>>, usize)>> {
+        let recent = lock(&self.recent);
+        places.map(|place| recent.find(place)).collect()
     }
 
     /// An empty buffer for a batch.

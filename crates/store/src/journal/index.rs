@@ -6,6 +6,7 @@
 
 use super::codec::{self, FRAME_BYTES, Input};
 use super::record::Record;
+use std::io;
 
 /// An index frame is closed when it is this long.
 const CHUNK_BYTES: usize = 64 * 1024;
@@ -16,6 +17,7 @@ pub(crate) const END_BYTES: usize = FRAME_BYTES + 1 + 8 + 12;
 #[derive(Debug, Default)]
 pub(crate) struct IndexBuilder {
     full: Vec<Vec<u8>>,
+    full_bytes: usize,
     entries: Vec<u8>,
     records: u32,
 }
@@ -37,6 +39,7 @@ impl<'a> Entry<'a> {
 impl IndexBuilder {
     pub fn add(&mut self, entry: &Entry<'_>) {
         if self.entries.len() + entry.meta.len() > CHUNK_BYTES && !self.entries.is_empty() {
+            self.full_bytes += self.entries.len();
             self.full.push(std::mem::take(&mut self.entries));
         }
         if self.entries.capacity() == 0 {
@@ -53,20 +56,27 @@ impl IndexBuilder {
 
     /// How long its bytes will be.
     pub fn size(&self) -> u64 {
-        let entries: usize = self.full.iter().map(Vec::len).sum::<usize>() + self.entries.len();
+        let entries = self.full_bytes + self.entries.len();
         (entries + (self.full.len() + 1) * (FRAME_BYTES + 1) + END_BYTES) as u64
     }
 
-    /// The bytes that end a segment whose records end at `data_end`.
-    pub fn encode(&self, data_end: u32, seed: u32) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.size() as usize);
+    /// Hands over the bytes that end a segment whose records end at `data_end`, frame by frame.
+    pub fn write(
+        &self,
+        data_end: u32,
+        seed: u32,
+        mut put: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (mut frame, mut index_bytes) = (Vec::new(), 0);
         for entries in self.full.iter().chain([&self.entries]).filter(|entries| !entries.is_empty()) {
-            codec::encode_own(codec::INDEX, &[entries], seed, &mut out);
+            frame.clear();
+            index_bytes += codec::encode_own(codec::INDEX, &[entries], seed, &mut frame);
+            put(&frame)?;
         }
-        let index_bytes = out.len() as u32;
+        frame.clear();
         let numbers = [data_end, index_bytes, self.records].map(u32::to_le_bytes);
-        codec::encode_own(codec::END, &[&END_MAGIC, numbers.as_flattened()], seed, &mut out);
-        out
+        codec::encode_own(codec::END, &[&END_MAGIC, numbers.as_flattened()], seed, &mut frame);
+        put(&frame)
     }
 }
 

@@ -22,6 +22,7 @@ mod header;
 mod index;
 mod name;
 mod reader;
+mod recent;
 mod record;
 mod recover;
 mod report;

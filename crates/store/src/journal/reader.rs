@@ -19,7 +19,7 @@ pub struct Reader<D: Disk> {
 
 /// A place that can be read for as long as this lives, even if the cleaner removes its segment meanwhile.
 pub struct Pinned<D: Disk> {
-    files: Arc<Files<D>>,
+    pub(super) files: Arc<Files<D>>,
     pub(super) segment: Arc<Segment<D>>,
     pub(super) place: Place,
 }
@@ -32,7 +32,7 @@ impl<D: Disk> Reader<D> {
     /// Reads the message at `place`, whose batch must have been written.
     pub fn read(&self, place: Place) -> Result<Body, Error> {
         let segment = self.files.get(place.segment).ok_or_else(|| self.missing(place))?;
-        read(&self.files.disk, &segment, place)
+        read(&self.files, &segment, place)
     }
 
     /// Keeps `place` readable. None if its segment has been removed.
@@ -58,62 +58,57 @@ impl<D: Disk> Pinned<D> {
 
     /// Reads the message, whose batch must have been written.
     pub fn read(&self) -> Result<Body, Error> {
-        read(&self.files.disk, &self.segment, self.place)
+        read(&self.files, &self.segment, self.place)
     }
 }
 
-fn read<D: Disk>(disk: &D, segment: &Segment<D>, place: Place) -> Result<Body, Error> {
+fn read<D: Disk>(files: &Files<D>, segment: &Segment<D>, place: Place) -> Result<Body, Error> {
+    match files.recent(place).and_then(|(bytes, start)| Body::kept(bytes, start, place)) {
+        Some(body) => Ok(body),
+        None => read_from_disk(&files.disk, segment, place),
+    }
+}
+
+fn read_from_disk<D: Disk>(disk: &D, segment: &Segment<D>, place: Place) -> Result<Body, Error> {
     let mut bytes = vec![0; place.len as usize];
     let read = |file: &D::File| file.read_at(&mut bytes, place.offset.into());
     segment.file().and_then(read).map_err(Error::at(disk, "read", &segment.name))?;
     let damaged =
         || Error::Damaged { path: disk.path(&segment.name.to_string()), at_byte: place.offset.into() };
-    Body::checked(bytes, segment.seed).ok_or_else(damaged)
+    Body::checked(Arc::new(bytes), 0, place, segment.seed).ok_or_else(damaged)
 }
 
 /// A message as it was read.
 pub struct Body {
-    /// Its whole frame, checked.
-    bytes: Vec<u8>,
-    payload_len: usize,
+    /// What it was read with.
+    bytes: Arc<Vec<u8>>,
+    /// Where its frame begins there, and ends.
+    frame: Range<usize>,
 }
 
 impl Body {
-    /// A frame, if it is that of a message, whole.
-    fn checked(bytes: Vec<u8>, seed: u32) -> Option<Body> {
-        let frame = codec::frame(&bytes, seed).filter(|frame| frame.len() + FRAME_BYTES == bytes.len())?;
-        match codec::decode(frame)? {
-            Record::Message(message) => {
-                let payload_len = message.payload.len();
-                Some(Body { bytes, payload_len })
-            }
+    /// The message at `place`, if that is what these bytes have at `start`, whole. They come from a disk.
+    pub(super) fn checked(bytes: Arc<Vec<u8>>, start: usize, place: Place, seed: u32) -> Option<Body> {
+        let framed = bytes.get(start..)?.get(..place.len as usize)?;
+        codec::frame(framed, seed).filter(|frame| frame.len() + FRAME_BYTES == framed.len())?;
+        Body::kept(bytes, start, place)
+    }
+
+    /// The message at `place`, which these bytes have at `start`. They have never left the memory.
+    pub(super) fn kept(bytes: Arc<Vec<u8>>, start: usize, place: Place) -> Option<Body> {
+        let frame = start..start + place.len as usize;
+        match codec::decode(bytes.get(frame.clone())?.get(FRAME_BYTES..)?)? {
+            Record::Message(_) => Some(Body { bytes, frame }),
             _ => None,
         }
     }
 
-    /// The message at `place`, if it is in these bytes, which begin at `offset` of the same segment.
-    pub(super) fn from_bytes(bytes: &[u8], offset: u32, place: Place, seed: u32) -> Option<Body> {
-        let at = place.offset.checked_sub(offset)? as usize;
-        let frame = bytes.get(at..)?.get(..place.len as usize)?;
-        Body::checked(frame.to_vec(), seed)
-    }
-
     /// The message, with headers and payload. Its state (attempts, lease, ...) is that of the day it was written.
     pub fn message(&self) -> MessageRecord<'_> {
-        match codec::decode(&self.bytes[FRAME_BYTES..]) {
+        match codec::decode(&self.bytes[self.frame.clone()][FRAME_BYTES..]) {
             Some(Record::Message(message)) => message,
-            _ => unreachable!("checked when it was read"),
+            _ => unreachable!("looked at when it was read"),
         }
-    }
-
-    /// Where in [`into_bytes`](Body::into_bytes) the payload is.
-    pub fn payload_range(&self) -> Range<usize> {
-        self.bytes.len() - self.payload_len..self.bytes.len()
-    }
-
-    /// The buffer that it was read into, to be sliced rather than copied.
-    pub fn into_bytes(self) -> Vec<u8> {
-        self.bytes
     }
 }
 

@@ -10,18 +10,26 @@ const RUN_BYTES: u32 = 64 * 1024;
 /// Bytes between two messages that are cheaper to read than to skip.
 const GAP_BYTES: u32 = 4 * 1024;
 
+/// A batch that is in memory, and where in it a message is; nothing if it has to be read.
+type Found = Option<(Arc<Vec<u8>>, usize)>;
+
 impl<D: Disk> Pinned<D> {
-    /// Reads several messages, each as [`read`](Pinned::read) would. Those that were put one after the other, and are
-    /// asked for in that order, are read together.
+    /// Reads several messages of one journal, each as [`read`](Pinned::read) would. Those that were put one after the
+    /// other, and are asked for in that order, are read together.
     pub fn read_all(pins: &[&Pinned<D>]) -> Vec<Result<Body, Error>> {
+        let Some(first) = pins.first() else { return Vec::new() };
+        let mut found: Vec<Found> = first.files.recent_all(pins.iter().map(|pinned| pinned.place));
         let mut bodies = Vec::with_capacity(pins.len());
-        let mut rest = pins;
-        while let Some((first, _)) = rest.split_first() {
-            let (run, after) = rest.split_at(run_length(rest));
-            rest = after;
-            match run.len() {
-                1 => bodies.push(first.read()),
-                _ => read_run(run, &mut bodies),
+        while bodies.len() < pins.len() {
+            let at = bodies.len();
+            if let Some((bytes, start)) = found[at].take() {
+                let body = Body::kept(bytes, start, pins[at].place);
+                bodies.push(body.map_or_else(|| pins[at].read(), Ok));
+                continue;
+            }
+            match &pins[at..][..run_length(&pins[at..], &found[at..])] {
+                [alone] => bodies.push(alone.read()),
+                run => read_run(run, &mut bodies),
             }
         }
         bodies
@@ -33,15 +41,16 @@ impl<D: Disk> Pinned<D> {
 }
 
 /// How many of the first pins are read together.
-fn run_length<D: Disk>(pins: &[&Pinned<D>]) -> usize {
+fn run_length<D: Disk>(pins: &[&Pinned<D>], found: &[Found]) -> usize {
     let start = pins[0].place.offset;
-    let belongs = |pair: &&[&Pinned<D>]| {
+    let belongs = |(pair, found): &(&[&Pinned<D>], &Found)| {
         let gap = pair[1].place.offset.checked_sub(pair[0].end());
-        Arc::ptr_eq(&pair[0].segment, &pair[1].segment)
+        found.is_none()
+            && Arc::ptr_eq(&pair[0].segment, &pair[1].segment)
             && gap.is_some_and(|gap| gap <= GAP_BYTES)
             && pair[1].end() - start <= RUN_BYTES
     };
-    1 + pins.windows(2).take_while(belongs).count()
+    1 + pins.windows(2).zip(&found[1..]).take_while(belongs).count()
 }
 
 fn read_run<D: Disk>(pins: &[&Pinned<D>], bodies: &mut Vec<Result<Body, Error>>) {
@@ -49,9 +58,11 @@ fn read_run<D: Disk>(pins: &[&Pinned<D>], bodies: &mut Vec<Result<Body, Error>>)
     let mut bytes = vec![0; (pins[pins.len() - 1].end() - start) as usize];
     let segment = &pins[0].segment;
     let read = segment.file().and_then(|file| file.read_at(&mut bytes, start.into()));
+    let bytes = Arc::new(bytes);
     for pinned in pins {
-        let body =
-            read.as_ref().ok().and_then(|()| Body::from_bytes(&bytes, start, pinned.place, segment.seed));
+        let at = (pinned.place.offset - start) as usize;
+        let body = read.as_ref().ok();
+        let body = body.and_then(|()| Body::checked(bytes.clone(), at, pinned.place, segment.seed));
         // One by one, each has its own error.
         bodies.push(body.map_or_else(|| pinned.read(), Ok));
     }

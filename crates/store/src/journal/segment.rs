@@ -152,9 +152,14 @@ pub(crate) fn write_end(
     data_end: u32,
     seed: u32,
 ) -> io::Result<()> {
-    let end = index.encode(data_end, seed);
-    match file.write_at(&end, data_end.into()) {
-        Ok(()) => file.set_size(u64::from(data_end) + end.len() as u64),
+    let mut end = u64::from(data_end);
+    let written = index.write(data_end, seed, |frame| {
+        file.write_at(frame, end)?;
+        end += frame.len() as u64;
+        Ok(())
+    });
+    match written {
+        Ok(()) => file.set_size(end),
         Err(reason) if is_full(&reason) => file.set_size(data_end.into()),
         Err(reason) => Err(reason),
     }

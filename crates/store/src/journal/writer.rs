@@ -3,11 +3,12 @@
 use super::batch::{Batch, Seal};
 use super::clean::Walk;
 use super::codec;
-use super::files::{Doomed, Files};
+use super::files::{Bounds, Doomed, Files};
 use super::header::{HEADER_BYTES, Header};
 use super::index::{Entry, IndexBuilder};
 use super::name::SegmentName;
 use super::reader::{Body, Reader};
+use super::recent::Kept;
 use super::record::Record;
 use super::recover;
 use super::report::JournalReport;
@@ -22,6 +23,9 @@ use tidegate_core::queue::Place;
 
 const MIN_SEGMENT_BYTES: u32 = 4 << 10;
 const MAX_SEGMENT_BYTES: u32 = 1 << 30;
+/// A segment takes no further batch either once its index is this long: until it is sealed, that is kept in memory. That
+/// is 40 MB of messages of 1 KB that come and go, and all 64 of those that stay.
+const MAX_INDEX_BYTES: u64 = 4 << 20;
 /// This part of a segment is reserved ahead of what is written: room for acks when the disk is full.
 const RESERVED_SHARE: u32 = 8;
 
@@ -33,11 +37,13 @@ pub struct JournalOptions {
     /// Anything that callers cannot guess, new for each start: it keeps a payload from posing as records where
     /// recovery looks for the next readable one.
     pub salt: u64,
+    /// Bytes of the last batches that stay in memory, for whoever reads soon.
+    pub recent_bytes: usize,
 }
 
 impl Default for JournalOptions {
     fn default() -> JournalOptions {
-        JournalOptions { segment_bytes: 64 << 20, salt: 0 }
+        JournalOptions { segment_bytes: 64 << 20, salt: 0, recent_bytes: 4 << 20 }
     }
 }
 
@@ -98,7 +104,9 @@ impl<D: Disk> Journal<D> {
     ) -> Result<(Journal<D>, JournalReport), Error> {
         let segment_bytes = options.segment_bytes.clamp(MIN_SEGMENT_BYTES, MAX_SEGMENT_BYTES);
         let recovered = recover::recover(&disk, segment_bytes, visit)?;
-        let files = Files::new(disk, (segment_bytes / RESERVED_SHARE).into(), recovered.segments);
+        let reserve_bytes = (segment_bytes / RESERVED_SHARE).into();
+        let bounds = Bounds { reserve_bytes, recent_bytes: options.recent_bytes };
+        let files = Files::new(disk, bounds, recovered.segments);
         let journal = Journal {
             files: Arc::new(files),
             options: JournalOptions { segment_bytes, ..options },
@@ -161,6 +169,7 @@ impl<D: Disk> Journal<D> {
         if let Some(segment) = &segment {
             let segment = segment.name.0;
             self.in_flight.push_back(InFlight { segment, offset, bytes: Arc::downgrade(&bytes) });
+            self.files.keep(Kept::new(segment, offset, &bytes));
         }
         Some(Batch { files: self.files.clone(), number, segment, offset, bytes, seal: self.seal.take() })
     }
@@ -169,13 +178,17 @@ impl<D: Disk> Journal<D> {
     pub fn read(&self, place: Place) -> Result<Body, Error> {
         let pending = self.active.as_ref().filter(|active| active.segment.name.0 == place.segment);
         if let Some(active) = pending
-            && let Some(body) = Body::from_bytes(&self.pending, active.offset, place, active.segment.seed)
+            && let Some(start) = place.offset.checked_sub(active.offset)
+            && let Some(frame) = self.pending.get(start as usize..)
+            && let Some(frame) = frame.get(..place.len as usize)
+            && let Some(body) = Body::kept(Arc::new(frame.to_vec()), 0, place)
         {
             return Ok(body);
         }
         for batch in self.in_flight.iter().filter(|batch| batch.segment == place.segment) {
-            if let (Some(bytes), Some(segment)) = (batch.bytes.upgrade(), self.files.get(batch.segment))
-                && let Some(body) = Body::from_bytes(&bytes, batch.offset, place, segment.seed)
+            if let Some(bytes) = batch.bytes.upgrade()
+                && let Some(start) = place.offset.checked_sub(batch.offset)
+                && let Some(body) = Body::kept(bytes, start as usize, place)
             {
                 return Ok(body);
             }
@@ -224,7 +237,9 @@ impl<D: Disk> Journal<D> {
     /// A batch lies in one segment, so that of a batch that was cut short no later part is there without the earlier.
     fn begin_batch(&mut self) {
         self.pending = self.files.take_buffer();
-        let is_room = |active: &Active<D>| active.offset < self.options.segment_bytes;
+        let is_room = |active: &Active<D>| {
+            active.offset < self.options.segment_bytes && active.index.size() < MAX_INDEX_BYTES
+        };
         if !self.active.as_ref().is_some_and(is_room) {
             self.roll();
         }

@@ -7,7 +7,7 @@ use tidegate_store::disk::simulated::SimDisk;
 use tidegate_store::journal::{JournalOptions, Record};
 
 const SEGMENT: u64 = 64 << 10;
-const OPTIONS: JournalOptions = JournalOptions { segment_bytes: SEGMENT as u32, salt: 1 };
+const OPTIONS: JournalOptions = JournalOptions { segment_bytes: SEGMENT as u32, salt: 1, recent_bytes: 0 };
 
 /// The most that the disk held beyond twice the live bytes, in segments.
 struct Worst(f64);

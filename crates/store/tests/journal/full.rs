@@ -21,7 +21,9 @@ fn fill(opened: &mut Opened<SimDisk>) {
 fn a_disk_that_fills_up_is_noticed_while_acks_still_fit() {
     let disk = SimDisk::new(1);
     disk.set_capacity(Some(300_000));
-    let mut opened = open_with(&disk, JournalOptions { segment_bytes: 64 << 10, salt: 1 }).unwrap();
+    let mut opened =
+        open_with(&disk, JournalOptions { segment_bytes: 64 << 10, salt: 1, ..JournalOptions::default() })
+            .unwrap();
     fill(&mut opened);
     let count = opened.messages.len() as u64;
     // Acks and reads go on, and give the space back.

@@ -1,12 +1,14 @@
 //! Reading messages, also when their segment is gone, and every record there is.
 
-use crate::scene::{OPTIONS, fresh, open, payload};
+use crate::scene::{OPTIONS, fresh, open, open_with, payload};
 use proptest::prelude::*;
 use tidegate_core::queue::{MessageId, QueueId};
 use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 use tidegate_store::disk::simulated::SimDisk;
-use tidegate_store::journal::{Charges, DeadLetter, Headers, Journal, MessageRecord, Pinned, Record};
+use tidegate_store::journal::{
+    Charges, DeadLetter, Headers, Journal, JournalOptions, MessageRecord, Pinned, Record,
+};
 
 #[test]
 fn a_pinned_message_is_read_after_its_segment_was_removed() {
@@ -36,8 +38,7 @@ fn pin_and_remove<D: tidegate_store::disk::Disk>(disk: &D) {
     assert!(reader.pin(place).is_none());
     assert!(reader.read(place).unwrap_err().to_string().contains("journal-0000000001.segment"));
     let body = pinned.clone().read().unwrap();
-    let range = body.payload_range();
-    assert_eq!(body.into_bytes()[range], payload(20));
+    assert_eq!(body.message().payload, payload(20));
 }
 
 #[test]
@@ -57,8 +58,19 @@ fn a_batch_in_other_hands_can_be_read_by_the_journal() {
 
 #[test]
 fn many_are_read_as_each_would_be_alone() {
+    read_many(0);
+}
+
+#[test]
+fn some_of_many_are_read_from_memory() {
+    let (all, half) = (read_many(0), read_many(80_000));
+    assert!(half < all - 100, "{all} calls, and {half}");
+}
+
+/// Says how many calls it takes.
+fn read_many(recent_bytes: usize) -> u64 {
     let disk = SimDisk::new(1);
-    let mut opened = open(&disk);
+    let mut opened = open_with(&disk, JournalOptions { recent_bytes, ..OPTIONS }).unwrap();
     for id in 1..600 {
         opened.put(id, &fresh(id, 1));
         if id % 100 == 0 {
@@ -73,6 +85,7 @@ fn many_are_read_as_each_would_be_alone() {
     disk.put(&name, &bytes);
 
     let reader = opened.journal.reader();
+    let mut all_calls = 0;
     let orders: [Vec<u64>; 3] =
         [(1..600).collect(), (1..600).rev().collect(), (0..500).map(|n| 1 + n * 7 % 599).collect()];
     for ids in orders {
@@ -80,6 +93,7 @@ fn many_are_read_as_each_would_be_alone() {
         let before = disk.calls();
         let bodies = Pinned::read_all(&pins.iter().collect::<Vec<_>>());
         let calls = disk.calls() - before;
+        all_calls += calls;
         assert_eq!(bodies.len(), ids.len());
         for (id, body) in ids.iter().zip(bodies) {
             match opened.places[id] == *damaged {
@@ -90,6 +104,23 @@ fn many_are_read_as_each_would_be_alone() {
         assert!(ids[1] != 2 || calls < 30, "{calls} calls for messages in order");
     }
     assert!(Pinned::<SimDisk>::read_all(&[]).is_empty());
+    all_calls
+}
+
+#[test]
+fn many_small_records_begin_another_segment_before_their_index_is_large() {
+    let disk = SimDisk::new(1);
+    let mut opened = open_with(&disk, JournalOptions::default()).unwrap();
+    opened.put(1, &fresh(1, 1));
+    // 21 bytes of index for each.
+    for id in 2..=200_001 {
+        opened.journal.append(&Record::Gone { id: MessageId(id) });
+        if id % 1_000 == 0 {
+            opened.flush();
+        }
+    }
+    opened.flush();
+    assert_eq!(opened.journal.usage().segments, 2);
 }
 
 /// A record that owns its bytes.

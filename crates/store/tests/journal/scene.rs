@@ -7,7 +7,7 @@ use tidegate_store::journal::{
     Charges, Headers, Journal, JournalOptions, JournalReport, MessageRecord, Record, Replayed, Space,
 };
 
-pub const OPTIONS: JournalOptions = JournalOptions { segment_bytes: 4096, salt: 0x5a17 };
+pub const OPTIONS: JournalOptions = JournalOptions { segment_bytes: 4096, salt: 0x5a17, recent_bytes: 0 };
 
 /// What is known of a message, but for its headers and payload, which follow from its id.
 #[derive(Clone, Debug, PartialEq, Eq)]

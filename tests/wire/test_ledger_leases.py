@@ -73,7 +73,7 @@ def test_a_lease_is_looked_at_listed_and_ends_once(ledger):
 @pytest.mark.parametrize("on_expiry, then", [("keep", 90), ("give_back", 100), (None, 90)])
 def test_a_lease_expires_by_itself(ledger, on_expiry, then):
     ledger.set_limits("tpm=100/day", "inflight=1")
-    granted = ledger.acquire(("acme", "gpt-4", TPM), ttl_ms=300, on_expiry=on_expiry)
+    granted = ledger.acquire(("acme", "gpt-4", TPM), ttl_ms=1_000, on_expiry=on_expiry)
     assert not ledger.acquire(("acme", "gpt-4", {"tpm": 1})).granted
     eventually(lambda: left_of(ledger, tpm=0, inflight=0)["inflight"] == 1, "its slot came back")
     assert left_of(ledger) == {"tpm": then}

@@ -26,14 +26,29 @@ pub enum Place {
     Inside,
 }
 
+/// When the next block is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Right after the last one.
+    AtOnce,
+    /// So long after the last one was due. A machine that idles in between takes longer: its cores have to wake up.
+    Every(Duration),
+}
+
 const BLOCK_LEN: usize = 4096;
 /// Blocks that are there to be written over.
 const BLOCKS: u64 = 1024;
+
+#[expect(clippy::disallowed_methods, reason = "nothing else tells that it is time")]
+fn wait_until(due: Instant) {
+    std::thread::sleep(due.saturating_duration_since(Instant::now()));
+}
 
 /// A file that is written to.
 pub struct Disk {
     file: File,
     place: Place,
+    pace: Pace,
     /// Removed at the end.
     _dir: TempDir,
     requests: u64,
@@ -43,7 +58,7 @@ pub struct Disk {
 
 impl Disk {
     /// A file beside the data of the servers.
-    pub fn open(place: Place) -> Result<Disk> {
+    pub fn open(place: Place, pace: Pace) -> Result<Disk> {
         let dir = folder()?;
         let mut file = File::create_new(dir.path().join("written")).context("cannot create a file")?;
         if place == Place::Inside {
@@ -51,14 +66,19 @@ impl Disk {
             file.write_all(&room).and_then(|()| file.sync_all()).context("cannot write")?;
         }
         let (requests, elapsed, latency) = (0, Duration::ZERO, Latency::new()?);
-        Ok(Disk { file, place, _dir: dir, requests, elapsed, latency })
+        Ok(Disk { file, place, pace, _dir: dir, requests, elapsed, latency })
     }
 
     /// Writes and syncs for that long, one block after the other.
     pub fn write(&mut self, lasting: Duration) -> Result<()> {
         let run_delay = RunDelay::of_this_thread()?;
         let (block, start) = ([7_u8; BLOCK_LEN], Instant::now());
+        let mut due = Duration::ZERO;
         while start.elapsed() < lasting {
+            if let Pace::Every(interval) = self.pace {
+                wait_until(start + due);
+                due += interval;
+            }
             let (delayed, began) = (run_delay.read(), Instant::now());
             let at = match self.place {
                 Place::End => self.requests,
@@ -88,8 +108,10 @@ mod tests {
 
     #[test]
     fn a_sync_takes_time() {
-        for place in [Place::End, Place::Inside] {
-            let mut disk = Disk::open(place).unwrap();
+        let paced = Pace::Every(Duration::from_millis(1));
+        for (place, pace) in [(Place::End, Pace::AtOnce), (Place::Inside, Pace::AtOnce), (Place::End, paced)]
+        {
+            let mut disk = Disk::open(place, pace).unwrap();
             disk.write(Duration::from_millis(2)).unwrap();
             disk.write(Duration::from_millis(2)).unwrap();
             let figures = disk.figures();

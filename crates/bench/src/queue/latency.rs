@@ -2,9 +2,11 @@
 //!
 //! Beside it, in the same round, how long the disk takes for one sync.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
-use super::disk::{Disk, Place};
+use super::disk::{Disk, Pace, Place};
 use super::load::{Cost, Paced};
 use super::plan::Plan;
 use super::round::Round;
@@ -18,8 +20,14 @@ pub const WORKLOAD: &str = "1,000/s of 1 KB, end to end";
 pub const APPEND: &str = "append and sync";
 /// The same into a file that is long enough already.
 pub const OVERWRITE: &str = "overwrite and sync";
-const DISK_WORKLOADS: [(Place, &str); 2] = [(Place::End, APPEND), (Place::Inside, OVERWRITE)];
+/// The first at the pace of the messages.
+pub const APPEND_PACED: &str = "append and sync, 1,000/s";
 const RATE_PER_S: u32 = 1_000;
+const DISK_WORKLOADS: [(Place, Pace, &str); 3] = [
+    (Place::End, Pace::AtOnce, APPEND),
+    (Place::Inside, Pace::AtOnce, OVERWRITE),
+    (Place::End, Pace::Every(Duration::from_micros(1_000_000 / RATE_PER_S as u64)), APPEND_PACED),
+];
 
 /// Every system once.
 pub fn run(round: &mut Round<'_>) {
@@ -36,10 +44,10 @@ pub fn run(round: &mut Round<'_>) {
 fn run_between_syncs(round: &mut Round<'_>) {
     let half = round.plan.disk_lasting / 2;
     let write = |disk: Result<Disk>| disk.and_then(|mut disk| disk.write(half).map(|()| disk));
-    let disks = DISK_WORKLOADS.map(|(place, _)| write(Disk::open(place)));
+    let disks = DISK_WORKLOADS.map(|(place, pace, _)| write(Disk::open(place, pace)));
     let series = Series::new(System::Tidegate.name(), WORKLOAD);
     round.measure(series, |plan, stage| pace(plan, stage, System::Tidegate));
-    for (disk, (_, workload)) in disks.into_iter().zip(DISK_WORKLOADS) {
+    for (disk, (_, _, workload)) in disks.into_iter().zip(DISK_WORKLOADS) {
         round.record(Series::new(DISK, workload), write(disk).map(Disk::figures));
     }
 }

@@ -240,6 +240,7 @@ impl Purse {
                 wish.give_back = wish.give_back.saturating_add(self.slices.take_all(limit, now));
             }
             Bound::Rate(limit) => {
+                wish.give_back = wish.give_back.saturating_add(self.slices.take_late(limit, now));
                 // The first draws tell little of what comes: each looks further ahead than the last one has lasted.
                 let lasted_ns = now.saturating_sub(self.written_at);
                 let ahead_ns = lasted_ns.saturating_mul(GROWTH).max(AGAIN_NS).min(pace.ahead_ns);
@@ -287,6 +288,7 @@ impl Purse {
             Bound::Rate(limit) => {
                 self.slices.hasten(drawn.back, limit);
                 self.consumed = self.consumed.saturating_sub_unsigned(drawn.told);
+                self.give_back = self.give_back.saturating_add(self.slices.take_late(limit, now));
                 let until = now.saturating_add(pace.hold_ns);
                 // What somebody waits for is as good as spent since it was granted: it is there for them still, for as
                 // long as they take to ask again. The rest decays as if it was spent.
@@ -383,7 +385,7 @@ impl Purse {
     /// Whether it holds or owes anything.
     pub fn holds(&self, bound: &Bound, in_flight: u32, now: Nanos) -> bool {
         let held = match bound {
-            Bound::Rate(limit) => self.slices.held(limit, now) > 0,
+            Bound::Rate(limit) => self.slices.kept(limit, now) > 0,
             Bound::Concurrency(_) => self.slots != in_flight,
         };
         held || self.debt > 0 || self.give_back > 0 || self.consumed != 0
@@ -393,7 +395,7 @@ impl Purse {
     pub fn available(&self, bound: &Bound, in_flight: u32, now: Nanos) -> i64 {
         match bound {
             Bound::Rate(limit) => {
-                let held = i128::from(self.slices.held(limit, now)) + i128::from(self.give_back);
+                let held = i128::from(self.slices.kept(limit, now)) + i128::from(self.give_back);
                 let all = held - i128::from(self.debt) + i128::from(self.source(limit, now));
                 // What rounding has cost on the way is nobody's loss.
                 let whole = (all + i128::from(DUST)).div_euclid(i128::from(MILLI));

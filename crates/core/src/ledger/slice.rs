@@ -17,7 +17,7 @@ struct Slice {
     /// The most that it may hold until it decays.
     most: u64,
     decays_from: Nanos,
-    /// From then on it is worth nothing.
+    /// From then on it is not spent any more; what has not decayed can go back.
     until: Nanos,
 }
 
@@ -43,15 +43,17 @@ fn time_for(limit: &Limit, tokens: u64) -> u64 {
 impl Slice {
     /// The most that it may hold now.
     fn most(&self, limit: &Limit, now: Nanos) -> u64 {
-        if now >= self.until {
-            return 0;
-        }
         self.most.saturating_sub(comes_in(limit, now.saturating_sub(self.decays_from)))
     }
 
-    /// What is left of it now.
-    fn held(&self, limit: &Limit, now: Nanos) -> u64 {
+    /// What is left of it now, to be spent or to go back.
+    fn kept(&self, limit: &Limit, now: Nanos) -> u64 {
         if self.tokens == 0 { 0 } else { self.tokens.min(self.most(limit, now)) }
+    }
+
+    /// What is left of it now, to be spent.
+    fn held(&self, limit: &Limit, now: Nanos) -> u64 {
+        if now >= self.until { 0 } else { self.kept(limit, now) }
     }
 
     /// From when on nothing is held.
@@ -91,12 +93,17 @@ impl Slices {
         self.older.held(limit, now) + self.newer.held(limit, now)
     }
 
+    /// What has not decayed, whether it can still be spent or only go back.
+    pub fn kept(&self, limit: &Limit, now: Nanos) -> u64 {
+        self.older.kept(limit, now) + self.newer.kept(limit, now)
+    }
+
     /// From when on nothing is held, if nothing more is drawn.
     pub fn gone_at(&self, limit: &Limit) -> Nanos {
         self.older.gone_at(limit).max(self.newer.gone_at(limit))
     }
 
-    /// Adds what was drawn: it decays from a time on, and is worth nothing from another.
+    /// Adds what was drawn: it decays from a time on, and is not spent from another. What is late has to be taken before.
     pub fn add(&mut self, tokens: u64, (decays_from, until): (Nanos, Nanos), limit: &Limit, now: Nanos) {
         if self.newer.held(limit, now) > 0 {
             self.older = self.older.join(&self.newer, limit, now);
@@ -115,11 +122,22 @@ impl Slices {
         missing
     }
 
-    /// Takes all that is left.
+    /// Takes all that is left, to go back.
     pub fn take_all(&mut self, limit: &Limit, now: Nanos) -> u64 {
-        let held = self.held(limit, now);
+        let kept = self.kept(limit, now);
         *self = Slices::default();
-        held
+        kept
+    }
+
+    /// Takes what is not spent any more, to go back: the source knows whether it still has room.
+    pub fn take_late(&mut self, limit: &Limit, now: Nanos) -> u64 {
+        let mut late = 0;
+        for slice in [&mut self.older, &mut self.newer] {
+            if now >= slice.until {
+                late += std::mem::take(slice).kept(limit, now);
+            }
+        }
+        late
     }
 
     /// So many tokens have gone back to the source, which is full the sooner for it: all that is held decays sooner.
@@ -157,8 +175,23 @@ mod tests {
         assert_eq!((held(&slices, 300), held(&slices, 349)), (10_000, 10_000));
         slices.hasten(22_000, &limit);
         assert_eq!(held(&slices, 300), 8_000);
-        assert_eq!(slices.take(7, &limit, START + 400 * MS), 7);
-        assert_eq!(slices, Slices::default());
+        assert_eq!(slices.take(7, &limit, START + 340 * MS), 0);
+    }
+
+    #[test]
+    fn what_is_late_is_not_spent_and_goes_back() {
+        let limit = Limit::per_second(100).unwrap();
+        let mut slices = Slices::default();
+        slices.add(10_000, (START + 100 * MS, START + 50 * MS), &limit, START);
+        slices.add(10_000, (START + 200 * MS, START + 350 * MS), &limit, START);
+        let late = START + 150 * MS;
+        assert_eq!((slices.held(&limit, late), slices.kept(&limit, late)), (10_000, 15_000));
+        assert_eq!(slices.take(11_000, &limit, START + 40 * MS), 0);
+        assert_eq!((slices.held(&limit, late), slices.kept(&limit, late)), (9_000, 9_000));
+        slices.add(5_000, (LATE, START + 60 * MS), &limit, START + 41 * MS);
+        assert_eq!((slices.take_late(&limit, late), slices.held(&limit, late)), (5_000, 9_000));
+        assert_eq!(slices.take_late(&limit, START + 250 * MS), 0);
+        assert_eq!(slices.take_all(&limit, START + 250 * MS), 5_000);
     }
 
     #[test]
@@ -220,9 +253,10 @@ mod tests {
             let others: Vec<Outstanding> = others.map(|(_, node)| node.said).collect();
             let node = &mut self.nodes[at];
             let mut give_back = std::mem::take(&mut node.refund);
-            if returning {
-                give_back += node.slices.take_all(&limit, now);
-            }
+            give_back += match returning {
+                true => node.slices.take_all(&limit, now),
+                false => node.slices.take_late(&limit, now),
+            };
             let gone_ms = (node.slices.gone_at(&limit) / MS) as i64 + 1;
             let own = Outstanding { held: node.slices.held(&limit, now) as i64, gone_ms };
             let reserved = reserved(&self.rate, own, &others, now_ms);

@@ -32,6 +32,7 @@ const STEPS: &[Step] = &[
         run: |workspace| wire::run(workspace, wire::Store::Embedded, &[]),
     },
     Step { headline: "entities and limits over the wire, on DynamoDB", run: wire::run_ledger_on_dynamodb },
+    Step { headline: "one table with zae-limiter", run: wire::run_dynamodb_steady },
     Step { headline: "the Python package", run: |workspace| wire::run_package(workspace, &[]) },
 ];
 

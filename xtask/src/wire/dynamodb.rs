@@ -7,6 +7,21 @@ use crate::emulator;
 use crate::pipeline::Tally;
 use crate::workspace::Workspace;
 
+/// What a machine that has other things to do does not make fail: no shares of a limit over a few seconds, no outages.
+const STEADY: [&str; 6] = [
+    "test_shared_layout.py",
+    "test_shared_refusals.py",
+    "test_shared_settings.py",
+    "test_shared_traffic.py",
+    "test_table_commands.py",
+    "test_faults_single.py",
+];
+
+/// Runs those that every run of the pipeline has.
+pub fn run_steady(workspace: &Workspace) -> Result<Tally> {
+    run(workspace, &STEADY.map(str::to_owned))
+}
+
 /// Runs all of them, or what the arguments select.
 pub fn run(workspace: &Workspace, pytest_args: &[String]) -> Result<Tally> {
     let mut pytest = python::prepare(workspace, "dynamodb")?;

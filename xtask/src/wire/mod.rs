@@ -10,7 +10,7 @@ mod server;
 mod store;
 mod suite;
 
-pub use dynamodb::run as run_dynamodb;
+pub use dynamodb::{run as run_dynamodb, run_steady as run_dynamodb_steady};
 pub use package::run as run_package;
 pub use server::{RunningServer, build as build_server};
 pub use store::Store;

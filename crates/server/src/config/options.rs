@@ -214,7 +214,7 @@ options! {
         config_refresh_ms: u64 = 5_000, 100..=MOST_MS;
         /// How far ahead of need tokens are drawn from the table, in milliseconds of use at the rate that is seen. More of it
         /// writes less often, and holds more that other servers cannot have meanwhile.
-        draw_ahead_ms: u64 = 1_000, 0..=600_000;
+        draw_ahead_ms: u64 = 2_000, 0..=600_000;
         /// How long tokens that were drawn and are not used stay here before they go back to the table, in milliseconds.
         idle_return_ms: u64 = 2_000, 1..=600_000;
         /// How far this server's clock may be from the table's before there is an alarm, in milliseconds.

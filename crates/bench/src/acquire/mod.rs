@@ -6,7 +6,6 @@ mod accounts;
 mod decisions;
 mod dialect;
 mod grpc;
-mod inside;
 pub mod load;
 mod memory;
 mod plan;

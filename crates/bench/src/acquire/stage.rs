@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use anyhow::{Result, anyhow};
 
 use super::Dialect;
-use super::inside::Inside;
 use super::load::touch;
 use super::script::Scripts;
 use super::systems::System;
@@ -25,7 +24,6 @@ pub struct Stage {
     tidegate: OnceCell<Present<Tidegate>>,
     scripts: OnceCell<Present<(Redis, Scripts)>>,
     logged_scripts: OnceCell<Present<(Redis, Scripts)>>,
-    inside: OnceCell<Present<Inside>>,
 }
 
 type Present<T> = Result<T, String>;
@@ -51,7 +49,6 @@ impl Stage {
             tidegate: OnceCell::new(),
             scripts: OnceCell::new(),
             logged_scripts: OnceCell::new(),
-            inside: OnceCell::new(),
         }
     }
 
@@ -70,11 +67,6 @@ impl Stage {
     /// The Tidegate with all of its entities.
     pub fn tidegate(&self) -> Result<&Tidegate> {
         on_stage(self.tidegate.get_or_init(|| present(self.start_tidegate())))
-    }
-
-    /// A ledger in this process with as many entities.
-    pub fn inside(&self) -> Result<&Inside> {
-        on_stage(self.inside.get_or_init(|| present(Inside::new(self.entities))))
     }
 
     /// Another Tidegate, empty.

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 
 use super::decisions::Decisions;
-use super::inside::INSIDE;
 use super::load::{BARE_THREAD, Seen, Steady, listen_bare};
 use super::plan::Plan;
 use super::round::Round;
@@ -23,8 +22,7 @@ use crate::row::{Figures, Series};
 use crate::run_delay::RunDelay;
 
 const RATE_PER_S: u32 = 2_000;
-/// How often the default changes.
-pub const CHANGES: u32 = 20;
+const CHANGES: u32 = 20;
 /// The threads that decide. What the others wait for a core is not taken off: they may hold a lock.
 const SERVING: &str = "loop";
 /// The system that decides nothing, as the table names it.
@@ -48,15 +46,6 @@ pub fn workload(plan: &Plan, beside: Beside) -> String {
     }
 }
 
-/// The same inside this process, as fast as one thread can.
-pub fn inside_workload(plan: &Plan, beside: Beside) -> String {
-    let entities = plan.entities_name();
-    match beside {
-        Beside::Nothing => format!("acquires of one thread, {entities}, quiet"),
-        Beside::Changes => format!("acquires of one thread, {entities}, {CHANGES} changes of the default"),
-    }
-}
-
 /// Each once.
 pub fn run(round: &mut Round<'_>) {
     let series = Series::new(BARE, workload(round.plan, Beside::Nothing));
@@ -64,8 +53,6 @@ pub fn run(round: &mut Round<'_>) {
     for beside in round.in_turn([Beside::Nothing, Beside::Changes]) {
         let series = Series::new(System::Tidegate.name(), workload(round.plan, beside));
         round.measure(series, |plan, stage| watch(plan, stage, beside));
-        let series = Series::new(INSIDE, inside_workload(round.plan, beside));
-        round.measure(series, |plan, stage| stage.inside()?.watch(plan, beside));
     }
 }
 

@@ -1,6 +1,5 @@
 //! What acquire and settle should reach, as the issue that asked for them states it.
 
-use super::inside::INSIDE;
 use super::plan::Plan;
 use super::stall::Beside;
 use super::systems::System;
@@ -96,10 +95,6 @@ fn of_stall(plan: &Plan) -> Vec<Target> {
                 targets.push(value(system, &workload, metric, name, Bound::Shown));
             }
         }
-        let workload = stall::inside_workload(plan, beside);
-        let name = "longest, waits for a core apart";
-        targets.push(value(INSIDE, &workload, Metric::LongestOwnUs, name, own));
-        targets.push(value(INSIDE, &workload, Metric::LongestUs, "longest", Bound::Shown));
     }
     targets
 }

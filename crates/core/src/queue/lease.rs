@@ -70,6 +70,7 @@ impl Scheduler {
         match self.messages[message].doing {
             Doing::Waiting => self.pull_out(message),
             Doing::Delayed | Doing::Leased => self.let_go(message),
+            Doing::Coming => self.come(message),
         }
         let (queue, place) = self.forget(message);
         Some(Gone { queue, place })

@@ -59,9 +59,15 @@ impl<P: Port> Engine<P> {
             return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
         }
         let wait_ns = wait_ms.saturating_mul(NANOS_PER_MS).max(self.draw_wait_ns(queue));
-        let deadline = now.saturating_add(wait_ns);
+        let is_patient = wait_ns == 0 && self.scheduler.expects(queue);
+        let deadline = if is_patient { Nanos::MAX } else { now.saturating_add(wait_ns) };
         let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline });
         self.polls.insert((deadline, id));
+        match self.fresh.is_empty() {
+            _ if !is_patient => {}
+            true => self.patient.wait_for_this(id),
+            false => self.patient.wait_for_next(id),
+        }
         Applied::Later
     }
 
@@ -145,6 +151,9 @@ impl<P: Port> Engine<P> {
                 }
                 Kind::Poll { .. } => self.finish_poll(id, need),
             }
+        }
+        for id in self.patient.take_landed() {
+            self.finish_poll(id, Need::Nothing);
         }
         while let Some((deadline, id)) = self.polls.first().copied()
             && deadline <= now

@@ -2,7 +2,7 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, Delivered, MessageId, QueueId};
-use tidegate_store::journal::Record;
+use tidegate_store::journal::{Pins, Record};
 
 use super::apply::Applied;
 use super::grants::Spent;
@@ -118,7 +118,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Writes down a delivery and sets it aside for its consumer.
-    pub(super) fn delivered(&mut self, delivered: Delivered) {
+    pub(super) fn delivered(&mut self, delivered: Delivered, pins: &mut Pins<P::Disk>) {
         let Delivered { queue, consumer, receipt, attempts, place, deadline } = delivered;
         self.append(&Record::Delivered { id: receipt.id, delivery: receipt.delivery, deadline });
         let Some(queue) = self.queues.get_mut(&queue) else { return };
@@ -135,7 +135,7 @@ impl<P: Port> Engine<P> {
             attempts,
             deadline,
             queue: queue.definition.clone(),
-            pinned: self.journal.reader().pin(place).expect("the segment of a live message is there"),
+            pinned: pins.pin(place).expect("the segment of a live message is there"),
         });
     }
 

@@ -56,9 +56,10 @@ impl<P: Port> Engine<P> {
     fn deliver(&mut self, now: Nanos) -> bool {
         let mut delivered = std::mem::take(&mut self.delivered);
         let more = self.scheduler.deliver(&mut self.limits, now, MOST_PER_TURN, &mut delivered);
+        let mut pins = self.journal.reader().pins();
         for delivery in delivered.drain(..) {
             if !self.granted(delivery.receipt, now) {
-                self.delivered(delivery);
+                self.delivered(delivery, &mut pins);
             }
         }
         self.delivered = delivered;

@@ -37,7 +37,7 @@ pub use block::{Charges, Headers};
 pub use clean::CleanStep;
 pub use flaw::Flaw;
 pub use header::VERSION;
-pub use reader::{Body, Pinned, Reader};
+pub use reader::{Body, Pinned, Pins, Reader};
 pub use record::{DeadLetter, MessageRecord, Record};
 pub use report::{Damaged, JournalReport, TornTail};
 pub use space::{Space, Usage};

@@ -4,7 +4,6 @@
 //! all else that they were given, for a disk that others wait for. So it enters its lane when it is there.
 
 use super::arrival::Arrival;
-use super::flow::Turn;
 use super::id::{MessageId, QueueId};
 use super::message::{Doing, Message};
 use super::scheduler::Scheduler;
@@ -47,27 +46,14 @@ impl Scheduler {
         self.find_queue(queue).is_some_and(|at| self.queues[at].coming > 0)
     }
 
-    /// Announced messages are on disk: each waits at the back of its lane, unless it is gone by now or delayed.
-    pub fn land(&mut self, announced: &[Announced]) {
-        self.foresee(announced);
-        for Announced { id, at } in announced {
-            let is_coming = |message: &Message| message.id == *id && message.doing == Doing::Coming;
-            if self.messages.get(*at).is_some_and(is_coming) {
-                self.come(*at);
-                self.enter(*at);
-            }
+    /// An announced message is on disk: it waits at the back of its lane, unless it is gone by now or delayed.
+    pub fn land(&mut self, announced: Announced) {
+        let Announced { id, at } = announced;
+        let is_coming = |message: &Message| message.id == id && message.doing == Doing::Coming;
+        if self.messages.get(at).is_some_and(is_coming) {
+            self.come(at);
+            self.enter(at);
         }
-    }
-
-    /// Looks at the flows of messages that are about to land. They are anywhere in memory, which is then waited for once,
-    /// and not for each.
-    fn foresee(&self, announced: &[Announced]) {
-        let flow_of = |announced: &Announced| {
-            let lane = self.messages.get(announced.at)?.lane;
-            self.flows.get(self.lanes.get(lane)?.flow)
-        };
-        let without_turn = announced.iter().filter_map(flow_of).filter(|flow| flow.turn == Turn::Out);
-        std::hint::black_box(without_turn.count());
     }
 
     /// A message is not on its way any more. It is loose, and still counted as held by its lane.

@@ -153,8 +153,7 @@ impl<P: Port> Engine<P> {
                 }
                 // What has landed can be delivered.
                 self.busy |= !self.travelling.is_empty();
-                self.scheduler.land(&self.travelling);
-                self.travelling.clear();
+                self.travelling.drain(..).for_each(|announced| self.scheduler.land(announced));
                 self.patient.land();
                 if !done.job.sync && done.job.batch.is_some() {
                     self.unsynced_since.get_or_insert(now);

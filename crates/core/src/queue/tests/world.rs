@@ -247,7 +247,7 @@ impl World {
     /// The disk has up to so many more of those that were announced.
     pub fn land(&mut self, most: usize) -> Vec<MessageId> {
         let landed: Vec<_> = self.announced.drain(..most.min(self.announced.len())).collect();
-        self.scheduler.land(&landed);
+        landed.iter().for_each(|announced| self.scheduler.land(*announced));
         self.check();
         landed.iter().map(Announced::id).collect()
     }

@@ -18,7 +18,7 @@ use super::space::{Space, Usage};
 use crate::Error;
 use crate::disk::Disk;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tidegate_core::queue::Place;
 
 const MIN_SEGMENT_BYTES: u32 = 4 << 10;
@@ -26,13 +26,15 @@ const MAX_SEGMENT_BYTES: u32 = 1 << 30;
 /// A segment takes no further batch either once its index is this long: until it is sealed, that is kept in memory. That
 /// is 40 MB of messages of 1 KB that come and go, and all 64 of those that stay.
 const MAX_INDEX_BYTES: u64 = 4 << 20;
+/// The part of a full segment that is the shortest one.
+const SHORT_SHARE: u64 = 4;
 /// This part of a segment is reserved ahead of what is written: room for acks when the disk is full.
 const RESERVED_SHARE: u32 = 8;
 
 /// Settings of a [`Journal`].
 #[derive(Clone, Copy, Debug)]
 pub struct JournalOptions {
-    /// A segment takes no further batch once it is this long. 4 KiB to 1 GiB.
+    /// A segment takes no further batch once it is this long, or a quarter of that if little lives. 4 KiB to 1 GiB.
     pub segment_bytes: u32,
     /// Anything that callers cannot guess, new for each start: it keeps a payload from posing as records where
     /// recovery looks for the next readable one.
@@ -106,7 +108,7 @@ impl<D: Disk> Journal<D> {
         let recovered = recover::recover(&disk, segment_bytes, visit)?;
         let reserve_bytes = (segment_bytes / RESERVED_SHARE).into();
         let bounds = Bounds { reserve_bytes, recent_bytes: options.recent_bytes };
-        let files = Files::new(disk, bounds, recovered.segments);
+        let files = Files::new(disk, bounds, recovered.segments, recovered.spare);
         let journal = Journal {
             files: Arc::new(files),
             options: JournalOptions { segment_bytes, ..options },
@@ -120,6 +122,9 @@ impl<D: Disk> Journal<D> {
             seal: None,
             last_batch: 0,
         };
+        // It may be from a time of larger segments.
+        journal.files.spare.set_room(journal.spare_room());
+        journal.files.spare.trim(&journal.files.disk)?;
         Ok((journal, recovered.report))
     }
 
@@ -171,7 +176,9 @@ impl<D: Disk> Journal<D> {
             self.in_flight.push_back(InFlight { segment, offset, bytes: Arc::downgrade(&bytes) });
             self.files.keep(Kept::new(segment, offset, &bytes));
         }
-        Some(Batch { files: self.files.clone(), number, segment, offset, bytes, seal: self.seal.take() })
+        self.files.spare.set_room(self.spare_room());
+        let seal = Mutex::new(self.seal.take());
+        Some(Batch { files: self.files.clone(), number, segment, offset, bytes, seal })
     }
 
     /// Reads the message at `place`, even if its batch was not written or not even taken yet.
@@ -219,7 +226,8 @@ impl<D: Disk> Journal<D> {
 
     /// What it takes on disk.
     pub fn usage(&self) -> Usage {
-        self.space.usage()
+        let usage = self.space.usage();
+        Usage { total_bytes: usage.total_bytes + self.files.spare.bytes(), ..usage }
     }
 
     /// Whether the disk is nearly full: no space could be reserved ahead. Refuse what makes the journal grow; acks and
@@ -237,9 +245,9 @@ impl<D: Disk> Journal<D> {
     /// A batch lies in one segment, so that of a batch that was cut short no later part is there without the earlier.
     fn begin_batch(&mut self) {
         self.pending = self.files.take_buffer();
-        let is_room = |active: &Active<D>| {
-            active.offset < self.options.segment_bytes && active.index.size() < MAX_INDEX_BYTES
-        };
+        let most = self.segment_end();
+        let is_room =
+            |active: &Active<D>| u64::from(active.offset) < most && active.index.size() < MAX_INDEX_BYTES;
         if !self.active.as_ref().is_some_and(is_room) {
             self.roll();
         }
@@ -247,6 +255,25 @@ impl<D: Disk> Journal<D> {
         let segment = &active.segment;
         let len = scan::encode_batch_frame(segment.durable(), segment.seed, &mut self.pending);
         self.space.grow(len.into(), 0);
+    }
+
+    /// Where the segment that is being written ends. Where messages come and go it is short, so that few blocks are
+    /// written over and over; where they stay it is long, so that there are few files.
+    fn segment_end(&self) -> u64 {
+        let most = u64::from(self.options.segment_bytes);
+        self.space.usage().live_bytes.saturating_mul(2).clamp(most / SHORT_SHARE, most)
+    }
+
+    /// How long a spare may be, for the disk to stay within its bound when the segment that is being written is
+    /// complete.
+    fn spare_room(&self) -> u64 {
+        let growth = self.active.as_ref().map_or(0, |Active { segment, index, offset }| {
+            let written = u64::from(*offset);
+            let file = segment.file_bytes().unwrap_or_else(|| self.files.spare.bytes());
+            let complete = self.segment_end().max(written) + index.size();
+            complete.max(file).saturating_sub(written)
+        });
+        self.space.spare_room(growth + self.files.reserve_bytes)
     }
 
     fn roll(&mut self) {

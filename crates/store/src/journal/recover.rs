@@ -266,7 +266,9 @@ impl<D: Disk> Recovery<'_, D> {
             &header.name,
         ))?;
         let size = file.size().map_err(Error::at(self.disk, "look at", &header.name))?;
-        self.space.cut(found.size.saturating_sub(size));
+        let cut = found.size.saturating_sub(size);
+        self.space.cut(cut);
+        self.report.bytes -= cut;
         file.sync().map_err(Error::sync(self.disk, &header.name))
     }
 

@@ -1,7 +1,6 @@
 //! The file of a segment that is gone is written over by a later one, and nothing of it comes back.
 
 use crate::scene::{OPTIONS, Opened, fresh, open, open_with, payload};
-use std::time::{Duration, Instant};
 use tidegate_store::disk::simulated::{Fault, SimDisk};
 use tidegate_store::journal::JournalOptions;
 
@@ -314,7 +313,6 @@ fn old_payloads_that_look_like_batches_are_soon_read() {
     bytes.truncate(end_of(&before));
     bytes.extend(lookalike.iter().cycle().take(8 << 20));
     disk.put(&name, &bytes);
-    let started = Instant::now();
+    // Were each of them checked for as long as it says, this would take hours.
     assert_eq!(open(&disk).messages, before.messages);
-    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
 }

@@ -1,12 +1,13 @@
 //! One run: fresh servers on the table, one load, and what it cost.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::Result;
 
 use super::admission;
 use super::limit::Limit;
-use super::load::{Demand, Seen};
+use super::load::{Ask, Demand, Seen};
 use super::meter::Cost;
 use super::stage::Stage;
 use crate::load::keys::RandomKeys;
@@ -39,14 +40,8 @@ impl Cell<'_> {
     fn drive(&self, stage: &Stage) -> Result<(Figures, Seen)> {
         let (table, nodes) = (stage.table()?, stage.nodes(self.weights.len())?);
         nodes.set_limit(self.resource, self.limit)?;
-        let demand = Demand {
-            nodes: &nodes.addresses(),
-            weights: self.weights,
-            connections: self.connections,
-            rate_per_s: self.rate_per_s,
-            total: (self.lasting.as_secs_f64() * f64::from(self.rate_per_s)) as u64,
-            resource: self.resource,
-        };
+        let addresses = nodes.addresses();
+        let demand = self.demand(&addresses, Ask::Acquire(self.resource));
         table.meter.operations_since_last();
         let (before, cpu) = (table.meter.read(), nodes.cpu()?);
         let seen = demand.run(&mut RandomKeys::below(self.entities))?;
@@ -63,6 +58,26 @@ impl Cell<'_> {
         let requests = seen.outcome.requests as f64;
         let cpu_us_per_op = Some(cpu.as_secs_f64() * 1e6 / requests);
         Ok((Figures { rss_bytes: Some(rss_bytes), cpu_us_per_op, ..figures }, seen))
+    }
+
+    /// How long the same takes without the table: other commands to the same servers.
+    pub fn run_without(&self, stage: &Stage) -> Result<Figures> {
+        let nodes = stage.nodes(self.weights.len())?;
+        let seen =
+            self.demand(&nodes.addresses(), Ask::Throttle).run(&mut RandomKeys::below(self.entities))?;
+        nodes.stop()?;
+        Ok(Figures { cpu_us_per_op: None, ..seen.outcome.figures(Duration::ZERO) })
+    }
+
+    fn demand<'a>(&'a self, nodes: &'a [SocketAddr], ask: Ask<'a>) -> Demand<'a> {
+        Demand {
+            nodes,
+            weights: self.weights,
+            connections: self.connections,
+            rate_per_s: self.rate_per_s,
+            total: (self.lasting.as_secs_f64() * f64::from(self.rate_per_s)) as u64,
+            ask,
+        }
     }
 
     /// The same, with the share of the limit that was used: for one entity that is asked for more than it has.

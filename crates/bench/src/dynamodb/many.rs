@@ -33,10 +33,12 @@ pub fn scarce_workload(plan: &Plan) -> String {
 
 /// Every number of nodes once at every rate.
 pub fn run(round: &mut Round<'_>) {
-    for rate_per_s in RATES {
+    for rate_per_s in round.plan.rates(RATES) {
         run_at(round, workload(round.plan, rate_per_s), rate_per_s, Room::Ample);
     }
-    run_at(round, scarce_workload(round.plan), SCARCE_RATE, Room::Scarce);
+    if round.plan.rate.is_none() {
+        run_at(round, scarce_workload(round.plan), SCARCE_RATE, Room::Scarce);
+    }
 }
 
 fn run_at(round: &mut Round<'_>, workload: String, rate_per_s: u32, room: Room) {

@@ -76,7 +76,8 @@ impl Meter {
     fn add(&self, call: &Call, answer: &Value) {
         let units = units(call, answer);
         let mut state = self.state();
-        *state.operations.entry(call.operation.clone()).or_default() += 1;
+        let refused = if answer["__type"].is_string() { " refused" } else { "" };
+        *state.operations.entry(format!("{}{refused}", call.operation)).or_default() += 1;
         let cost = &mut state.cost;
         cost.calls += 1;
         cost.updates += u64::from(call.operation == "UpdateItem");

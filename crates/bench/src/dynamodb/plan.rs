@@ -14,6 +14,8 @@ pub struct Plan {
     pub capacity_lasting: Duration,
     /// Entities where the issue says 10,000.
     pub entities: u64,
+    /// Decisions in a second, if it is not all that the issue names.
+    pub rate: Option<u32>,
 }
 
 impl Plan {
@@ -24,6 +26,7 @@ impl Plan {
         saturated_lasting: Duration::from_secs(20),
         capacity_lasting: Duration::from_secs(3),
         entities: 10_000,
+        rate: None,
     };
     /// Some three minutes, once everything is built and installed.
     pub const QUICK: Plan = Plan {
@@ -32,5 +35,11 @@ impl Plan {
         saturated_lasting: Duration::from_secs(10),
         capacity_lasting: Duration::from_secs(1),
         entities: 1_000,
+        rate: None,
     };
+
+    /// Those of these rates that are wanted.
+    pub fn rates(&self, all: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        all.into_iter().filter(|rate| self.rate.is_none_or(|wanted| wanted == *rate)).collect()
+    }
 }

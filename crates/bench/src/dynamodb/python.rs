@@ -58,14 +58,14 @@ impl Python {
 
 /// One entity and many at every rate.
 pub fn run(round: &mut Round<'_>) {
-    for rate_per_s in RATES {
+    for rate_per_s in round.plan.rates(RATES) {
         let series = Series::new(PYTHON, one::workload(rate_per_s));
         round.measure(series, |plan, stage| {
             let asked = Asked { resource: stage.new_resource(), entities: 1, limit: one::limit(rate_per_s) };
             ask(plan, stage, rate_per_s, &asked)
         });
     }
-    for rate_per_s in RATES {
+    for rate_per_s in round.plan.rates(RATES) {
         let series = Series::new(PYTHON, many::workload(round.plan, rate_per_s));
         round.measure(series, |plan, stage| {
             let resource = stage.made_resource(Room::Ample, plan)?.to_string();

@@ -33,12 +33,16 @@ pub struct Options {
     /// How long each load lasts, instead of the plan's
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<u64>,
+    /// Only so many decisions a second: one of those that the plan has
+    #[arg(long, value_name = "PER_SECOND")]
+    rate: Option<u32>,
 }
 
 /// Measures, prints the table and the targets, and writes `dynamodb.json`.
 pub fn run(options: Options) -> Result<()> {
     let mut plan = if options.quick { Plan::QUICK } else { Plan::FULL };
     plan.repeats = options.repeats.unwrap_or(plan.repeats);
+    plan.rate = options.rate;
     if let Some(seconds) = options.seconds {
         plan.lasting = Duration::from_secs(seconds);
         plan.saturated_lasting = Duration::from_secs(seconds);

@@ -59,7 +59,7 @@ fn asked(limit_per_s: u32) -> u32 {
 
 /// Every spread once at every limit.
 pub fn run(round: &mut Round<'_>) {
-    for limit_per_s in LIMITS {
+    for limit_per_s in round.plan.rates(LIMITS) {
         for spread in round.in_turn(Spread::ALL) {
             round.measure(Series::new(spread.system(), workload(limit_per_s, spread)), |plan, stage| {
                 Cell {

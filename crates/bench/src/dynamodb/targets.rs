@@ -17,9 +17,9 @@ pub fn of(workloads: &[Workload], plan: &Plan) -> Vec<Target> {
         .iter()
         .flat_map(|workload| match workload {
             Workload::Emulator => Vec::new(),
-            Workload::One => of_one(),
+            Workload::One => of_one(plan),
             Workload::Many => of_many(plan),
-            Workload::Shared => of_shared(),
+            Workload::Shared => of_shared(plan),
             Workload::Python => of_python(plan),
         })
         .collect()
@@ -54,13 +54,14 @@ fn target(figure: &Figure, system: &'static str, workload: &str, bound: Bound) -
     Target { about: format!("{workload}, {system}: {about}"), measure, bound }
 }
 
-fn of_one() -> Vec<Target> {
+fn of_one(plan: &Plan) -> Vec<Target> {
     let mut targets = Vec::new();
     for nodes in Nodes::ALL {
         let stated = one::workload(STATED);
         targets.push(target(&UNITS, nodes.name(), &stated, Bound::AtMost(0.01)));
         targets.push(target(&P50, nodes.name(), &stated, Bound::AtMost(50.0)));
-        for rate in one::RATES {
+        targets.push(target(&P50, nodes.name(), &one::bare_workload(STATED), Bound::Shown));
+        for rate in plan.rates(one::RATES) {
             targets.push(target(&EXCESS, nodes.name(), &one::workload(rate), Bound::AtMost(0.0)));
         }
     }
@@ -70,7 +71,7 @@ fn of_one() -> Vec<Target> {
 fn of_many(plan: &Plan) -> Vec<Target> {
     let mut targets = Vec::new();
     for nodes in Nodes::ALL {
-        for rate in many::RATES {
+        for rate in plan.rates(many::RATES) {
             let workload = many::workload(plan, rate);
             targets.push(target(&EXCESS, nodes.name(), &workload, Bound::AtMost(0.0)));
             targets.push(target(&REFUSED, nodes.name(), &workload, Bound::Shown));
@@ -80,9 +81,9 @@ fn of_many(plan: &Plan) -> Vec<Target> {
     targets
 }
 
-fn of_shared() -> Vec<Target> {
+fn of_shared(plan: &Plan) -> Vec<Target> {
     let mut targets = Vec::new();
-    for limit in shared::LIMITS {
+    for limit in plan.rates(shared::LIMITS) {
         for spread in Spread::ALL {
             let (system, workload) = (spread.system(), shared::workload(limit, spread));
             targets.push(target(&EXCESS, system, &workload, Bound::AtMost(0.0)));
@@ -95,6 +96,7 @@ fn of_shared() -> Vec<Target> {
 
 /// The library's own figures are in the table; it is held to nothing.
 fn of_python(plan: &Plan) -> Vec<Target> {
-    let workloads = python::RATES.map(|rate| [one::workload(rate), many::workload(plan, rate)]);
+    let rates = plan.rates(python::RATES).into_iter();
+    let workloads: Vec<_> = rates.map(|rate| [one::workload(rate), many::workload(plan, rate)]).collect();
     workloads.iter().flatten().map(|workload| target(&EXCESS, PYTHON, workload, Bound::Shown)).collect()
 }

@@ -29,7 +29,7 @@ const LOW_NS: (u64, u64) = (NANOS_PER_S / 40, NANOS_PER_S / 5);
 /// Who is short again so soon after a draw has drawn too little, for want of knowing the demand.
 const AGAIN_NS: u64 = NANOS_PER_S / 4;
 /// Then so many times as much is drawn, and so many times as far ahead.
-const GROWTH: u64 = 4;
+const GROWTH: u64 = 16;
 /// So often in a row is no chance.
 const OFTEN: u8 = 4;
 /// Fewer than this are not drawn ahead of need.

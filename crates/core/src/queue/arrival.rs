@@ -119,7 +119,7 @@ pub struct Gone {
 /// What a message is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// In its lane.
+    /// In its lane, or about to be.
     Waiting,
     /// Until this time.
     Delayed(Nanos),

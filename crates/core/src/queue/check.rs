@@ -136,8 +136,9 @@ impl Scheduler {
             assert!(queue.is_runnable || !queue.can_take() || !queue.has_turn(), "queue {at} is forgotten");
             let messages: Vec<_> = queue.messages.iter(&self.messages).map(|at| &self.messages[at]).collect();
             let count = |doing| messages.iter().filter(|message| message.doing == doing).count() as u64;
-            let counts = [queue.waiting, queue.delayed, queue.in_flight];
-            assert_eq!(counts, [Doing::Waiting, Doing::Delayed, Doing::Leased].map(count), "queue {at}");
+            let counts = [queue.waiting, queue.coming, queue.delayed, queue.in_flight];
+            let doings = [Doing::Waiting, Doing::Coming, Doing::Delayed, Doing::Leased];
+            assert_eq!(counts, doings.map(count), "queue {at}");
             let waits_parked = |lane: u32| self.lanes[lane].is_parked();
             let waiting = messages.iter().filter(|message| message.doing == Doing::Waiting);
             assert_eq!(queue.parked, waiting.filter(|message| waits_parked(message.lane)).count() as u64);

@@ -137,7 +137,8 @@ impl Scheduler {
         entry.held += 1;
         let is_parked = entry.is_parked();
         let flow = &mut self.flows[entry.flow];
-        let queue = &mut self.queues[flow.queue];
+        let in_queue = flow.queue;
+        let queue = &mut self.queues[in_queue];
         queue.waiting -= 1;
         queue.parked -= u64::from(is_parked);
         let message = &mut self.messages[at];
@@ -148,7 +149,7 @@ impl Scheduler {
         let deadline = now.saturating_add(queue.policy.visibility_ns);
         let receipt = Receipt { id: message.id, delivery: message.delivery };
         let (attempts, place, id) = (message.attempts, message.place, queue.id);
-        let consumer = self.next_consumer(at);
+        let consumer = self.next_consumer(in_queue);
         self.hold(at, Doing::Leased, deadline);
         let timer = self.messages[at].timer().expect("a leased message has a timer");
         self.timers[timer].consumer = consumer;
@@ -159,9 +160,8 @@ impl Scheduler {
     }
 
     /// Uses up one credit of the consumer whose turn it is.
-    fn next_consumer(&mut self, message: u32) -> u32 {
-        let at = self.queue_of(message);
-        let queue = &mut self.queues[at];
+    fn next_consumer(&mut self, queue: u32) -> u32 {
+        let queue = &mut self.queues[queue];
         let consumer = queue.with_credit.front().expect("a queue with credit has a consumer with credit");
         queue.credit -= 1;
         let entry = &mut self.consumers[consumer];

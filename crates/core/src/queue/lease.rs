@@ -1,7 +1,7 @@
 //! Leases: what is settled under a receipt, and what is taken out without one.
 
 use super::arrival::{Gone, Leased, Lookup};
-use super::id::{MessageId, Place, Receipt};
+use super::id::{MessageId, Place, QueueId, Receipt};
 use super::message::Doing;
 use super::scheduler::Scheduler;
 use super::slab::NONE;
@@ -21,6 +21,17 @@ impl Scheduler {
     /// The message is done.
     pub fn ack(&mut self, receipt: Receipt) -> Result<Gone, Lookup> {
         let message = self.leased(receipt)?;
+        self.let_go(message);
+        let (queue, place) = self.forget(message);
+        Ok(Gone { queue, place })
+    }
+
+    /// The same, if the message is in this queue.
+    pub fn ack_in(&mut self, queue: QueueId, receipt: Receipt) -> Result<Gone, Lookup> {
+        let message = self.leased(receipt)?;
+        if self.queues[self.queue_of(message)].id != queue {
+            return Err(Lookup::NotFound);
+        }
         self.let_go(message);
         let (queue, place) = self.forget(message);
         Ok(Gone { queue, place })
@@ -70,6 +81,7 @@ impl Scheduler {
         match self.messages[message].doing {
             Doing::Waiting => self.pull_out(message),
             Doing::Delayed | Doing::Leased => self.let_go(message),
+            Doing::Coming => self.come(message),
         }
         let (queue, place) = self.forget(message);
         Some(Gone { queue, place })

@@ -14,6 +14,8 @@ pub(super) enum Doing {
     Delayed,
     /// Held by a timer until its lease ends.
     Leased,
+    /// On its way to the disk, and in no lane before it is there.
+    Coming,
 }
 
 #[repr(align(64))]
@@ -58,9 +60,9 @@ impl Message {
         Message { id, place, lane, bill, cost, attempts, delivery, in_lane, in_queue, doing }
     }
 
-    /// The timer that holds it, unless it waits.
+    /// The timer that holds it, if one does.
     pub(super) fn timer(&self) -> Option<u32> {
-        (self.doing != Doing::Waiting).then_some(self.in_lane.prev)
+        matches!(self.doing, Doing::Delayed | Doing::Leased).then_some(self.in_lane.prev)
     }
 
     /// A timer holds it from now on. It must have left its lane.

@@ -25,6 +25,7 @@ mod arrival;
 mod charges;
 #[cfg(any(test, feature = "check"))]
 mod check;
+mod coming;
 mod deliver;
 pub mod failure;
 mod fire;
@@ -55,6 +56,7 @@ mod wheel;
 mod why;
 
 pub use arrival::{Arrival, Buckets, Delivered, Gone, Involved, Leased, Lookup, Short, Snapshot, State};
+pub use coming::Announced;
 pub use failure::{Backoff, Verdict, verdict};
 pub use id::{ConsumerId, LimitId, Malformed, MessageId, Place, QueueId, Receipt};
 pub use policy::{Full, Policy};

@@ -31,6 +31,8 @@ pub(super) struct Queue {
     pub(super) with_credit: Ring<InCredit>,
     pub(super) credit: u64,
     pub(super) waiting: u64,
+    /// Messages on their way to the disk.
+    pub(super) coming: u64,
     pub(super) delayed: u64,
     pub(super) parked: u64,
     pub(super) in_flight: u64,
@@ -69,6 +71,7 @@ impl Queue {
             with_credit: Ring::new(),
             credit: 0,
             waiting: 0,
+            coming: 0,
             delayed: 0,
             parked: 0,
             in_flight: 0,
@@ -94,7 +97,7 @@ impl Queue {
     }
 
     pub(super) fn depth(&self) -> u64 {
-        self.waiting + self.delayed + self.in_flight
+        self.waiting + self.coming + self.delayed + self.in_flight
     }
 
     /// Cost delivered, halved with every window that passed.

@@ -6,7 +6,8 @@
 //! - its lane is ready, and its flow has a turn to come in the round of its queue;
 //! - its lane is parked at a station, which is due, or has a timer, or can only be helped by a change to its bucket;
 //! - the same, and the group is dormant until its queue gets credit or is resumed;
-//! - it is delayed, and a timer says until when.
+//! - it is delayed, and a timer says until when;
+//! - it is coming: whoever announced it tells when it is on disk, or takes it out.
 
 use super::charges::{Charges, MIXED};
 use super::flow::{Flow, Turn};
@@ -108,7 +109,8 @@ impl Scheduler {
 
     /// Takes a message in. False if there is no such queue, or already such an id.
     pub fn enqueue(&mut self, queue: QueueId, arrival: &Arrival<'_>, now: Nanos) -> bool {
-        let Some(message) = self.admit(queue, arrival) else { return false };
+        let admitted = self.find_queue(queue).and_then(|queue| self.admit(queue, arrival));
+        let Some(message) = admitted else { return false };
         match arrival.due {
             Some(due) if due > now => self.hold(message, Doing::Delayed, due),
             _ => self.enter(message),
@@ -119,14 +121,14 @@ impl Scheduler {
     /// Takes a message in as leased by nobody who is here, as after a restart: under its last delivery, until
     /// `deadline`. False as [`enqueue`](Self::enqueue).
     pub fn restore_leased(&mut self, queue: QueueId, arrival: &Arrival<'_>, deadline: Nanos) -> bool {
-        let Some(message) = self.admit(queue, arrival) else { return false };
+        let admitted = self.find_queue(queue).and_then(|queue| self.admit(queue, arrival));
+        let Some(message) = admitted else { return false };
         self.hold(message, Doing::Leased, deadline);
         true
     }
 
     /// A message that is in no lane yet and held by no timer.
-    fn admit(&mut self, queue: QueueId, arrival: &Arrival<'_>) -> Option<u32> {
-        let queue = self.find_queue(queue)?;
+    pub(super) fn admit(&mut self, queue: u32, arrival: &Arrival<'_>) -> Option<u32> {
         let hash = hash_message(arrival.id);
         if self.message_index.find(hash, |at| self.messages[at].id == arrival.id).is_some() {
             return None;

@@ -18,7 +18,8 @@ pub(super) enum Slot<T> {
 }
 
 pub(super) struct Slab<T> {
-    chunks: Vec<Box<[Slot<T>]>>,
+    /// Of a length that is known when the program is built, so that a number needs one look at a length.
+    chunks: Vec<Box<[Slot<T>; CHUNK]>>,
     /// The slot that was vacated last; each names the one before.
     vacant: u32,
     /// Slots from here on were never used.
@@ -55,7 +56,7 @@ impl<T> Slab<T> {
         let at = self.fresh;
         assert!(at < NONE, "a slab holds less than 2^32 entries");
         if at as usize == self.chunks.len() << CHUNK_BITS {
-            self.chunks.push((0..CHUNK).map(|_| Slot::Vacant(NONE)).collect());
+            self.chunks.push(vacant_chunk());
         }
         self.fresh = at + 1;
         *self.slot_mut(at) = Slot::Occupied(value);
@@ -103,12 +104,17 @@ impl<T> Slab<T> {
     /// All entries, for what may walk.
     #[cfg(any(test, feature = "check"))]
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        let slots = self.chunks.iter().flatten().enumerate();
+        let slots = self.chunks.iter().flat_map(|chunk| chunk.iter()).enumerate();
         slots.filter_map(|(at, slot)| match slot {
             Slot::Occupied(value) => Some((at as u32, value)),
             Slot::Vacant(_) => None,
         })
     }
+}
+
+fn vacant_chunk<T>() -> Box<[Slot<T>; CHUNK]> {
+    let chunk: Box<[Slot<T>]> = (0..CHUNK).map(|_| Slot::Vacant(NONE)).collect();
+    chunk.try_into().unwrap_or_else(|_| unreachable!("a chunk has its length"))
 }
 
 impl<T> Index<u32> for Slab<T> {

@@ -17,7 +17,7 @@ impl Scheduler {
         let message = &self.messages[at];
         let until = message.timer().map_or(0, |timer| self.timers[timer].armed().deadline());
         let state = match message.doing {
-            Doing::Waiting => State::Waiting,
+            Doing::Waiting | Doing::Coming => State::Waiting,
             Doing::Delayed => State::Delayed(until),
             Doing::Leased => State::Leased(until),
         };
@@ -43,7 +43,7 @@ impl Scheduler {
     pub fn stats(&self, id: QueueId) -> Option<QueueStats> {
         let queue = &self.queues[self.find_queue(id)?];
         Some(QueueStats {
-            waiting: queue.waiting,
+            waiting: queue.waiting + queue.coming,
             delayed: queue.delayed,
             parked: queue.parked,
             in_flight: queue.in_flight,

@@ -85,6 +85,9 @@ impl Scheduler {
         let (waits, ahead) = match message.doing {
             Doing::Delayed => (Waits::Delayed(until), 0),
             Doing::Leased => (Waits::Leased(until), 0),
+            Doing::Coming => {
+                (self.lane_waits(message.lane), self.lanes[message.lane].waiting.min(AHEAD_MOST))
+            }
             Doing::Waiting => {
                 let before = self.lanes[message.lane].messages.iter_back(&self.messages, at);
                 (self.lane_waits(message.lane), before.skip(1).take(AHEAD_MOST as usize).count() as u32)

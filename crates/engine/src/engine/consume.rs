@@ -2,7 +2,7 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, Delivered, MessageId, QueueId};
-use tidegate_store::journal::Record;
+use tidegate_store::journal::{Pins, Record};
 
 use super::apply::Applied;
 use super::grants::Spent;
@@ -59,9 +59,15 @@ impl<P: Port> Engine<P> {
             return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
         }
         let wait_ns = wait_ms.saturating_mul(NANOS_PER_MS).max(self.draw_wait_ns(queue));
-        let deadline = now.saturating_add(wait_ns);
+        let is_patient = wait_ns == 0 && self.scheduler.expects(queue);
+        let deadline = if is_patient { Nanos::MAX } else { now.saturating_add(wait_ns) };
         let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline });
         self.polls.insert((deadline, id));
+        match self.fresh.is_empty() {
+            _ if !is_patient => {}
+            true => self.patient.wait_for_this(id),
+            false => self.patient.wait_for_next(id),
+        }
         Applied::Later
     }
 
@@ -112,7 +118,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Writes down a delivery and sets it aside for its consumer.
-    pub(super) fn delivered(&mut self, delivered: Delivered) {
+    pub(super) fn delivered(&mut self, delivered: Delivered, pins: &mut Pins<P::Disk>) {
         let Delivered { queue, consumer, receipt, attempts, place, deadline } = delivered;
         self.append(&Record::Delivered { id: receipt.id, delivery: receipt.delivery, deadline });
         let Some(queue) = self.queues.get_mut(&queue) else { return };
@@ -129,7 +135,7 @@ impl<P: Port> Engine<P> {
             attempts,
             deadline,
             queue: queue.definition.clone(),
-            pinned: self.journal.reader().pin(place).expect("the segment of a live message is there"),
+            pinned: pins.pin(place).expect("the segment of a live message is there"),
         });
     }
 
@@ -145,6 +151,9 @@ impl<P: Port> Engine<P> {
                 }
                 Kind::Poll { .. } => self.finish_poll(id, need),
             }
+        }
+        for id in self.patient.take_landed() {
+            self.finish_poll(id, Need::Nothing);
         }
         while let Some((deadline, id)) = self.polls.first().copied()
             && deadline <= now

@@ -78,9 +78,9 @@ impl<P: Port> Engine<P> {
             attempts: 0,
             delivery: 0,
         };
-        self.scheduler.enqueue(queue, &arrival, now);
-        if durability == Durability::Fsync {
-            self.fresh.push(id);
+        match durability {
+            Durability::Fsync => self.fresh.extend(self.scheduler.announce(queue, &arrival, now)),
+            Durability::Interval | Durability::Memory => drop(self.scheduler.enqueue(queue, &arrival, now)),
         }
         if let Some(totals) = self.totals(queue) {
             totals.enqueued += 1;

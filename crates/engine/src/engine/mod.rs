@@ -35,6 +35,7 @@ mod keys;
 mod limits;
 mod namespaces;
 mod numbered;
+mod patient;
 mod port;
 mod recover;
 mod redrive;

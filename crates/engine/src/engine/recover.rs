@@ -17,6 +17,7 @@ use tidegate_store::journal::{
 use super::held::Held;
 use super::limits::Limits;
 use super::numbered::Numbered;
+use super::patient::Patient;
 use super::port::Port;
 use super::restore::{self, Restored};
 use super::stamp::Stamps;
@@ -214,6 +215,7 @@ impl<P: Port> Engine<P> {
             unsynced: None,
             fresh: Vec::new(),
             travelling: Vec::new(),
+            patient: Patient::default(),
             departed_at: now,
             unsynced_since: None,
             unsure: Vec::new(),

@@ -34,15 +34,17 @@ impl<P: Port> Engine<P> {
     }
 
     pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt, cost: &Cost, now: Nanos) -> Applied<P> {
-        let leased = match self.lease_to_change(queue, receipt) {
-            Ok(leased) => leased,
-            Err(refused) => return Applied::refused(refused),
+        let is_open = self.writable().is_ok() && !self.in_limbo(receipt);
+        let gone = is_open.then(|| self.scheduler.ack_in(queue, receipt)).and_then(Result::ok);
+        let Some(gone) = gone else {
+            return match self.lease_to_change(queue, receipt) {
+                Err(refused) => Applied::refused(refused),
+                Ok(_) => unreachable!("a lease that can be settled was not"),
+            };
         };
         self.end_grant(receipt.id, Spent::Really(cost), now);
-        if self.scheduler.ack(receipt).is_ok() {
-            self.append(&Record::Gone { id: receipt.id });
-            self.journal.dead(leased.place);
-        }
+        self.append(&Record::Gone { id: receipt.id });
+        self.journal.dead(gone.place);
         if let Some(totals) = self.totals(queue) {
             totals.acked += 1;
         }

@@ -4,7 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
-use tidegate_core::queue::{ConsumerId, Delivered, LimitId, MessageId, QueueId, Receipt, Scheduler};
+use tidegate_core::queue::{
+    Announced, ConsumerId, Delivered, LimitId, MessageId, QueueId, Receipt, Scheduler,
+};
 use tidegate_ledger::{BucketName, Ledger, SpaceId};
 use tidegate_store::catalog::{Catalog, Change};
 use tidegate_store::journal::{Batch, Journal, Usage};
@@ -15,6 +17,7 @@ use super::held::Held;
 use super::job::Job;
 use super::limits::Limits;
 use super::numbered::Numbered;
+use super::patient::Patient;
 use super::port::Port;
 use super::redrive::Walk;
 use super::stamp::Stamps;
@@ -80,6 +83,8 @@ pub struct Engine<P: Port> {
     pub(super) next_consumer: u32,
     /// Receives that wait, by when they give up.
     pub(super) polls: BTreeSet<(Nanos, ConsumerId)>,
+    /// Those of them that wait for what is on its way.
+    pub(super) patient: Patient,
     /// Somebody who waited has left.
     pub(super) withdrawn: bool,
     /// Receives that arrived or got something in this turn.
@@ -108,9 +113,9 @@ pub struct Engine<P: Port> {
     pub(super) failed: Option<(Job<P::Disk>, Nanos)>,
     pub(super) failed_since: Option<Nanos>,
     /// Messages that came in since the last job left, and whose senders wait.
-    pub(super) fresh: Vec<MessageId>,
+    pub(super) fresh: Vec<Announced>,
     /// Messages that came in with the job under way.
-    pub(super) travelling: Vec<MessageId>,
+    pub(super) travelling: Vec<Announced>,
     /// When the last job left.
     pub(super) departed_at: Nanos,
     /// A batch that is written and not synced.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
+use tidegate_core::queue::Announced;
 use tidegate_store::journal::Record;
 
 use super::grants::Spent;
@@ -55,9 +56,10 @@ impl<P: Port> Engine<P> {
     fn deliver(&mut self, now: Nanos) -> bool {
         let mut delivered = std::mem::take(&mut self.delivered);
         let more = self.scheduler.deliver(&mut self.limits, now, MOST_PER_TURN, &mut delivered);
+        let mut pins = self.journal.reader().pins();
         for delivery in delivered.drain(..) {
             if !self.granted(delivery.receipt, now) {
-                self.delivered(delivery);
+                self.delivered(delivery, &mut pins);
             }
         }
         self.delivered = delivered;
@@ -87,7 +89,7 @@ impl<P: Port> Engine<P> {
             self.under_way = true;
             return Some(job);
         }
-        let (waiting, wants_sync) = self.held.wanted();
+        let (waiting, wants_sync) = self.wanted();
         let flush = now >= self.flush_due();
         if !waiting && !flush && self.journal.pending_bytes() < MANY_BYTES {
             return None;
@@ -109,8 +111,15 @@ impl<P: Port> Engine<P> {
         }
         self.held.depart();
         self.travelling.append(&mut self.fresh);
+        self.patient.depart();
         self.under_way = true;
         Some(Job { batch, written, sync })
+    }
+
+    /// Whether anybody waits for the next job, and whether to be synced.
+    fn wanted(&self) -> (bool, bool) {
+        let (waiting, wants_sync) = self.held.wanted();
+        (waiting || !self.fresh.is_empty(), wants_sync || !self.fresh.is_empty())
     }
 
     /// What was appended by now has to be on disk an interval later.
@@ -142,7 +151,10 @@ impl<P: Port> Engine<P> {
                 if self.failed_since.take().is_some() {
                     tracing::info!("the journal can be written again");
                 }
-                self.travelling.clear();
+                // What has landed can be delivered.
+                self.busy |= !self.travelling.is_empty();
+                self.travelling.drain(..).for_each(|announced| self.scheduler.land(announced));
+                self.patient.land();
                 if !done.job.sync && done.job.batch.is_some() {
                     self.unsynced_since.get_or_insert(now);
                     self.unsynced = done.job.batch;
@@ -166,13 +178,14 @@ impl<P: Port> Engine<P> {
             self.failed_since = Some(now);
         }
         let came_in: Vec<_> = self.travelling.drain(..).chain(self.fresh.drain(..)).collect();
-        for id in came_in {
+        for id in came_in.iter().map(Announced::id) {
             self.end_grant(id, Spent::Nothing, now);
             if let Some(gone) = self.scheduler.remove(id) {
                 self.append(&Record::Gone { id });
                 self.journal.dead(gone.place);
             }
         }
+        self.patient.fail();
         self.failed = Some((job, now.saturating_add(RETRY_NS)));
         for output in self.held.fail() {
             match output {
@@ -227,7 +240,7 @@ impl<P: Port> Engine<P> {
             _ if self.under_way => {}
             // Nothing else leaves before that.
             Some((_, again_at)) => consider(Some(*again_at)),
-            None if self.held.wanted().0 => return Some(0),
+            None if self.wanted().0 => return Some(0),
             None => consider(Some(self.flush_due())),
         }
         (due < Nanos::MAX).then_some(due)

@@ -134,7 +134,10 @@ fn a_failed_sync_of_the_catalog_ends_the_process() {
 #[test]
 fn a_lease_that_ran_out_before_anybody_saw_it_is_not_handed_out() {
     let mut bench = Bench::new();
-    bench.create("q", json!({"visibility_timeout_ms": 50, "backoff": {"initial_ms": 0}}));
+    // Such a message is delivered when it is written, and leased before.
+    let settings =
+        json!({"visibility_timeout_ms": 50, "backoff": {"initial_ms": 0}, "durability": "interval"});
+    bench.create("q", settings);
     let (_, deliveries) = bench.subscribe("q", 1);
     let message = bench.message("q", "x");
     bench.submit(vec![Op::Enqueue(message)]);
@@ -147,6 +150,22 @@ fn a_lease_that_ran_out_before_anybody_saw_it_is_not_handed_out() {
     bench.settle();
     let delivery = deliveries.try_recv().expect("the credit is still there");
     assert_eq!(delivery.attempts, 1);
+}
+
+#[test]
+fn a_lease_does_not_run_out_while_its_message_is_on_its_way() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({"visibility_timeout_ms": 50}));
+    let (_, deliveries) = bench.subscribe("q", 1);
+    let message = bench.message("q", "x");
+    bench.submit(vec![Op::Enqueue(message)]);
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    // The disk is slow.
+    bench.now += 60 * MS;
+    bench.engine.turn(bench.now);
+    bench.engine.committed(job.run(), bench.now);
+    bench.settle();
+    assert_eq!(deliveries.try_recv().expect("it is on disk").attempts, 0);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::harness::{Bench, MS, Out, SECOND, at_once, done, got, payloads};
 use serde_json::json;
 use tidegate_engine::engine::Verdict;
-use tidegate_engine::{Due, Nack, Op, Receive, Refused, Task};
+use tidegate_engine::{Due, Enqueue, Nack, Op, Receive, Refused, Task};
 
 #[test]
 fn a_message_comes_out_as_it_went_in_and_an_ack_ends_it() {
@@ -30,7 +30,59 @@ fn an_answer_waits_for_the_disk() {
     assert!(bench.reply(reply).is_none(), "answered before it was synced");
     assert!(bench.reply(poll).is_none(), "delivered before it was synced");
     bench.engine.committed(job.run(), bench.now);
-    assert!(bench.reply(reply).is_some() && bench.reply(poll).is_some());
+    assert!(bench.reply(reply).is_some());
+    assert_eq!(bench.engine.next_due(), Some(0));
+    assert!(bench.engine.turn(bench.now).is_none(), "a delivery waits for no other sync");
+    assert!(bench.reply(poll).is_some());
+}
+
+#[test]
+fn a_receive_that_does_not_wait_gets_what_was_sent_before_it() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    let (message, queue) = (bench.message("q", "hello"), bench.queue_id("q"));
+    let receive = || Op::Receive(Receive { queue, max: 1, wait_ms: 0 });
+    let both = bench.submit(vec![Op::Enqueue(message), receive()]);
+    let another = bench.submit(vec![receive()]);
+    bench.settle();
+    let outcomes = bench.reply(both).expect("an answer");
+    let [Out::Enqueued(id), Out::Received(deliveries)] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert_eq!(deliveries.iter().map(|delivery| delivery.receipt.id).collect::<Vec<_>>(), [*id]);
+    let outcomes = bench.reply(another).expect("it does not wait for the next message");
+    assert!(matches!(&outcomes[..], [Out::Received(none)] if none.is_empty()), "{outcomes:?}");
+}
+
+#[test]
+fn a_receive_during_a_sync_gets_what_is_synced() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    let (message, queue) = (bench.message("q", "hello"), bench.queue_id("q"));
+    bench.submit(vec![Op::Enqueue(message)]);
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    let poll = bench.submit(vec![Op::Receive(Receive { queue, max: 1, wait_ms: 0 })]);
+    assert!(bench.engine.turn(bench.now).is_none());
+    assert!(bench.reply(poll).is_none());
+    bench.engine.committed(job.run(), bench.now);
+    bench.settle();
+    let outcomes = bench.reply(poll).expect("an answer");
+    assert!(matches!(&outcomes[..], [Out::Received(one)] if one.len() == 1), "{outcomes:?}");
+}
+
+#[test]
+fn what_is_on_disk_does_not_wait_for_what_is_not() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    bench.enqueue("q", "there");
+    let fresh = Enqueue { flow: "another".into(), ..bench.message("q", "on its way") };
+    bench.submit(vec![Op::Enqueue(fresh)]);
+    let queue = bench.queue_id("q");
+    let poll = bench.submit(vec![Op::Receive(Receive { queue, max: 10, wait_ms: 1000 })]);
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    let outcomes = bench.reply(poll).expect("an answer before the sync");
+    let [Out::Received(deliveries)] = &outcomes[..] else { panic!("{outcomes:?}") };
+    assert_eq!(deliveries.iter().map(|delivery| got(delivery).payload).collect::<Vec<_>>(), ["there"]);
+    bench.engine.committed(job.run(), bench.now);
+    assert_eq!(payloads(&bench.receive("q", 10)), ["on its way"]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ impl<'a> Batch<'a> {
         let Api { keys: table, default_namespace, max_key_bytes, .. } = self.api;
         let hashed = |key: &'a [u8]| (key, table.hash(default_namespace.tag(), key));
         self.foreseen.keys.clear();
+        self.foreseen.keys.reserve(keys.size_hint().1.unwrap_or(0));
         self.foreseen.keys.extend(keys.filter(|key| key.len() <= *max_key_bytes).map(hashed));
         self.foreseen.next = 0;
         table.foresee(self.foreseen.keys.iter().map(|(_, hash)| *hash));

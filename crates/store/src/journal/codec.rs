@@ -219,6 +219,11 @@ pub(crate) fn frame(bytes: &[u8], seed: u32) -> Option<&[u8]> {
     (crc32c::crc32c_append(seed, checked) == checksum).then(|| &checked[4..])
 }
 
+/// Whether kind and body are those of a message.
+pub(crate) fn is_message(bytes: &[u8]) -> bool {
+    bytes.first() == Some(&MESSAGE)
+}
+
 /// Reads a record from kind and body. None for the journal's own kinds, and for what makes no sense.
 pub(crate) fn decode(bytes: &[u8]) -> Option<Record<'_>> {
     let mut input = Input(bytes);

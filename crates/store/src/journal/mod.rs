@@ -39,7 +39,7 @@ pub use block::{Charges, Headers};
 pub use clean::CleanStep;
 pub use flaw::Flaw;
 pub use header::VERSION;
-pub use reader::{Body, Pinned, Reader};
+pub use reader::{Body, Pinned, Pins, Reader};
 pub use record::{DeadLetter, MessageRecord, Record};
 pub use report::{Damaged, JournalReport, OldTail, TornTail};
 pub use space::{Space, Usage};

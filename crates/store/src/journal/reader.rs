@@ -41,12 +41,33 @@ impl<D: Disk> Reader<D> {
         Some(Pinned { files: self.files.clone(), segment, place })
     }
 
+    /// Keeps many places readable, one after the other.
+    pub fn pins(self) -> Pins<D> {
+        Pins { reader: self, last: None }
+    }
+
     fn missing(&self, place: Place) -> Error {
         let name = super::name::SegmentName(place.segment);
         Error::at(&self.files.disk, "read", &name)(io::Error::new(
             io::ErrorKind::NotFound,
             "the segment was removed",
         ))
+    }
+}
+
+/// Pins places of which most are in the segment of the one before: that is looked up once.
+pub struct Pins<D: Disk> {
+    reader: Reader<D>,
+    last: Option<Arc<Segment<D>>>,
+}
+
+impl<D: Disk> Pins<D> {
+    /// As [`Reader::pin`].
+    pub fn pin(&mut self, place: Place) -> Option<Pinned<D>> {
+        if self.last.as_ref().is_none_or(|last| last.name.0 != place.segment) {
+            self.last = self.reader.files.get(place.segment);
+        }
+        Some(Pinned { files: self.reader.files.clone(), segment: self.last.clone()?, place })
     }
 }
 
@@ -90,17 +111,17 @@ impl Body {
     /// The message at `place`, if that is what these bytes have at `start`, whole. They come from a disk.
     pub(super) fn checked(bytes: Arc<Vec<u8>>, start: usize, place: Place, seed: u32) -> Option<Body> {
         let framed = bytes.get(start..)?.get(..place.len as usize)?;
-        codec::frame(framed, seed).filter(|frame| frame.len() + FRAME_BYTES == framed.len())?;
+        let frame = codec::frame(framed, seed).filter(|frame| frame.len() + FRAME_BYTES == framed.len())?;
+        codec::decode(frame)?;
         Body::kept(bytes, start, place)
     }
 
-    /// The message at `place`, which these bytes have at `start`. They have never left the memory.
+    /// The message at `place`, which these bytes have at `start`. They have never left the memory, so one look tells: with
+    /// many messages that lie far apart, memory is waited for once, and not for each.
     pub(super) fn kept(bytes: Arc<Vec<u8>>, start: usize, place: Place) -> Option<Body> {
         let frame = start..start + place.len as usize;
-        match codec::decode(bytes.get(frame.clone())?.get(FRAME_BYTES..)?)? {
-            Record::Message(_) => Some(Body { bytes, frame }),
-            _ => None,
-        }
+        let is_message = codec::is_message(bytes.get(frame.clone())?.get(FRAME_BYTES..)?);
+        is_message.then_some(Body { bytes, frame })
     }
 
     /// The message, with headers and payload. Its state (attempts, lease, ...) is that of the day it was written.
@@ -127,6 +148,12 @@ impl<D: Disk> Clone for Pinned<D> {
 impl<D: Disk> fmt::Debug for Reader<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").finish_non_exhaustive()
+    }
+}
+
+impl<D: Disk> fmt::Debug for Pins<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pins").finish_non_exhaustive()
     }
 }
 

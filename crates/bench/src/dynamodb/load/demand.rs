@@ -35,7 +35,16 @@ pub struct Demand<'a> {
     /// Requests in all.
     pub total: u64,
     /// What is asked for.
-    pub resource: &'a str,
+    pub ask: Ask<'a>,
+}
+
+/// What a request says.
+#[derive(Clone, Copy, Debug)]
+pub enum Ask<'a> {
+    /// One token of an entity's limit on this resource, which is in the table.
+    Acquire(&'a str),
+    /// A decision that no table is behind: what sockets, and cores that have to wake, take.
+    Throttle,
 }
 
 /// What that showed.
@@ -64,7 +73,7 @@ impl Demand<'_> {
             let now = driver.start.elapsed();
             while sent < self.total && due(sent) <= now {
                 let entity = entities.next_key();
-                acquire(&mut command, self.resource, entity);
+                self.ask.write(&mut command, entity);
                 driver.send(turns.next_turn(), &command, Pending { index: sent, entity, sent: now })?;
                 (sent, moved) = (sent + 1, now);
             }
@@ -81,20 +90,20 @@ impl Demand<'_> {
     }
 }
 
-/// Writes one command, over the one before.
-pub fn acquire(command: &mut Vec<u8>, resource: &str, entity: u64) {
-    command.clear();
-    let entity = name(entity);
-    let words = [
-        b"ACQUIRE".as_slice(),
-        entity.as_bytes(),
-        resource.as_bytes(),
-        limit::NAME.as_bytes(),
-        b"1",
-        b"NOLEASE",
-        b"QUIET",
-    ];
-    resp::command(command, &words);
+impl Ask<'_> {
+    /// Writes one command, over the one before.
+    pub fn write(self, command: &mut Vec<u8>, entity: u64) {
+        command.clear();
+        let entity = name(entity);
+        let entity = entity.as_bytes();
+        match self {
+            Ask::Acquire(resource) => {
+                let (resource, limit) = (resource.as_bytes(), limit::NAME.as_bytes());
+                resp::command(command, &[b"ACQUIRE", entity, resource, limit, b"1", b"NOLEASE", b"QUIET"]);
+            }
+            Ask::Throttle => resp::command(command, &[b"THROTTLE", entity, b"1000000", b"1000000", b"1"]),
+        }
+    }
 }
 
 /// An entity by its number.
@@ -226,7 +235,7 @@ mod tests {
             connections: 2,
             rate_per_s: 2_000,
             total,
-            resource: "r",
+            ask: Ask::Acquire("r"),
         };
         demand.run(&mut CountingKeys::default()).unwrap()
     }

@@ -5,5 +5,5 @@ mod lane;
 mod touches;
 mod turns;
 
-pub use demand::{Demand, Seen};
+pub use demand::{Ask, Demand, Seen};
 pub use touches::touch;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::demand::acquire;
+use super::demand::Ask;
 use super::lane::{Answer, read};
 use crate::queue::broker::link::{Link, SILENCE_WITHIN};
 use crate::queue::broker::resp;
@@ -34,7 +34,7 @@ fn touch_next(address: SocketAddr, resource: &str, next: &AtomicU64, entities: u
         if entity >= entities {
             return Ok(());
         }
-        acquire(&mut command, resource, entity);
+        Ask::Acquire(resource).write(&mut command, entity);
         touch_one(&mut link, &command).with_context(|| format!("entity {entity}"))?;
     }
 }

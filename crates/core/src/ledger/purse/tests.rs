@@ -135,7 +135,7 @@ fn who_is_short_again_at_once_draws_more_each_time() {
         purse.drawn(&bound, &wish, &drawn, &PACE, now);
         wish.want / 1000
     };
-    assert_eq!([0, 1, 1, 1].map(|ms| short_by_one(ms * MS)), [1, 4, 16, 64]);
+    assert_eq!([0, 1, 1, 1].map(|ms| short_by_one(ms * MS)), [1, 16, 256, 1000]);
     assert_eq!(short_by_one(250 * MS), 1);
 }
 

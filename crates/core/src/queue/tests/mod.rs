@@ -1,6 +1,7 @@
 //! The scheduler under a hand-driven clock.
 
 mod charges;
+mod coming;
 mod fairness;
 mod involved;
 mod leases;

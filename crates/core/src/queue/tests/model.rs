@@ -12,7 +12,8 @@ use crate::queue::*;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Send { queue: u32, flow: u8, weight: u32, cost: u32, charges: Vec<(u32, u64)>, delay: u64 },
+    Send { queue: u32, flow: u8, weight: u32, cost: u32, charges: Vec<(u32, u64)>, delay: u64, comes: bool },
+    Land { most: usize },
     Subscribe { consumer: u32, queue: u32, credit: u32 },
     Credit { consumer: u32, n: u32 },
     Unsubscribe { consumer: u32, keep_leases: bool },
@@ -41,9 +42,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let span = || prop_oneof![Just(0u64), 0..5 * MS, 0..300 * MS, 0..5 * S];
     let cost = prop_oneof![4 => Just(1u32), 1 => 0..5u32, 1 => Just(1000)];
     let charges = prop::collection::vec((0..CHARGED, prop_oneof![3 => Just(1u64), 1 => 0..6u64]), 0..4);
-    let sent = (0..QUEUES, 0..4u8, 0..4u32, cost, charges, prop_oneof![3 => Just(0u64), 1 => span()]);
+    let sent =
+        (0..QUEUES, 0..4u8, 0..4u32, cost, charges, prop_oneof![3 => Just(0u64), 1 => span()], any::<bool>());
     let step = prop_oneof![
-        12 => sent.prop_map(|(queue, flow, weight, cost, charges, delay)| Step::Send { queue, flow, weight, cost, charges, delay }),
+        12 => sent.prop_map(|(queue, flow, weight, cost, charges, delay, comes)| Step::Send { queue, flow, weight, cost, charges, delay, comes }),
+        6 => (0..4usize).prop_map(|most| Step::Land { most }),
         2 => (0..4u32, 0..QUEUES, 0..4u32).prop_map(|(consumer, queue, credit)| Step::Subscribe { consumer, queue, credit }),
         4 => (0..4u32, 0..6u32).prop_map(|(consumer, n)| Step::Credit { consumer, n }),
         1 => (0..4u32, any::<bool>()).prop_map(|(consumer, keep_leases)| Step::Unsubscribe { consumer, keep_leases }),
@@ -69,6 +72,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doing {
     Waiting,
+    Coming,
     Delayed(u64),
     Leased { receipt: Receipt, until: u64, consumer: Option<u32>, told: bool },
 }
@@ -76,7 +80,7 @@ enum Doing {
 struct Known {
     doing: Doing,
     attempts: u32,
-    /// Neither delayed nor delivered yet.
+    /// In its lane since it was sent: neither delayed nor delivered yet.
     is_fresh: bool,
     lane: (QueueId, String, Vec<LimitId>),
 }
@@ -120,7 +124,7 @@ impl Model {
     fn apply(&mut self, step: Step) {
         let now = self.world.now;
         match step {
-            Step::Send { queue, flow, weight, cost, charges, delay } => {
+            Step::Send { queue, flow, weight, cost, charges, delay, comes } => {
                 let charges: Vec<_> = charges.into_iter().map(|(limit, n)| (LimitId(limit), n)).collect();
                 let mut limits: Vec<_> = charges.iter().map(|(limit, _)| *limit).collect();
                 limits.sort_unstable();
@@ -128,11 +132,17 @@ impl Model {
                 let (queue, flow) = (QueueId(queue), flow.to_string());
                 let weight = Some(weight).filter(|weight| *weight > 0);
                 let due = Some(now + delay).filter(|_| delay > 0);
-                let id = self.world.send(Send { queue, flow: flow.clone(), weight, cost, charges, due });
-                let doing = due.map_or(Doing::Waiting, Doing::Delayed);
+                let send = Send { queue, flow: flow.clone(), weight, cost, charges, due };
+                let (id, now_doing) = match comes {
+                    true => (self.world.announce(send), Doing::Coming),
+                    false => (self.world.send(send), Doing::Waiting),
+                };
+                let doing = due.map_or(now_doing, Doing::Delayed);
                 let lane = (queue, flow, limits);
-                self.known.insert(id, Known { doing, attempts: 0, is_fresh: due.is_none(), lane });
+                let is_fresh = due.is_none() && !comes;
+                self.known.insert(id, Known { doing, attempts: 0, is_fresh, lane });
             }
+            Step::Land { most } => self.land(most),
             Step::Subscribe { consumer, queue, credit } => {
                 let is_new = !self.consumers.contains_key(&consumer);
                 let queue = QueueId(queue);
@@ -218,6 +228,14 @@ impl Model {
         }
         self.give_back();
         self.compare();
+    }
+
+    fn land(&mut self, most: usize) {
+        for id in self.world.land(most) {
+            if let Some(known) = self.known.get_mut(&id).filter(|known| known.doing == Doing::Coming) {
+                known.doing = Doing::Waiting;
+            }
+        }
     }
 
     /// Whoever is not leased holds nothing.
@@ -329,7 +347,7 @@ impl Model {
         for (id, known) in &self.known {
             let found = self.world.scheduler.describe(*id).unwrap();
             let state = match known.doing {
-                Doing::Waiting => State::Waiting,
+                Doing::Waiting | Doing::Coming => State::Waiting,
                 Doing::Delayed(due) => State::Delayed(due),
                 Doing::Leased { until, .. } => State::Leased(until),
             };
@@ -375,6 +393,7 @@ impl Model {
 
     /// Takes every obstacle away: all that is left must come out.
     fn drain(&mut self) {
+        self.land(usize::MAX);
         for queue in (0..QUEUES).map(QueueId) {
             self.world.scheduler.resume(queue);
             self.paused.insert(queue, false);

@@ -1,6 +1,6 @@
 //! A scheduler with buckets, a clock and a memory of what was sent and delivered.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use crate::bucket::{Bucket, Ready};
 use crate::limit::Parts;
@@ -189,6 +189,8 @@ pub struct World {
     pub sent: BTreeMap<MessageId, Send>,
     /// All deliveries, in order.
     pub log: Vec<Delivered>,
+    /// Those that are on their way to the disk, or were.
+    pub announced: VecDeque<Announced>,
     /// Whether every step is followed by a check of everything.
     pub checks: bool,
     counter: u64,
@@ -209,6 +211,7 @@ impl World {
             now: START,
             sent: BTreeMap::new(),
             log: Vec::new(),
+            announced: VecDeque::new(),
             checks: true,
             counter: 0,
         }
@@ -233,6 +236,23 @@ impl World {
     }
 
     pub fn send(&mut self, send: Send) -> MessageId {
+        self.take_in(send, false)
+    }
+
+    /// Sends what is not on disk yet.
+    pub fn announce(&mut self, send: Send) -> MessageId {
+        self.take_in(send, true)
+    }
+
+    /// The disk has up to so many more of those that were announced.
+    pub fn land(&mut self, most: usize) -> Vec<MessageId> {
+        let landed: Vec<_> = self.announced.drain(..most.min(self.announced.len())).collect();
+        landed.iter().for_each(|announced| self.scheduler.land(*announced));
+        self.check();
+        landed.iter().map(Announced::id).collect()
+    }
+
+    fn take_in(&mut self, send: Send, comes: bool) -> MessageId {
         self.counter += 1;
         let id = MessageId(self.counter);
         let arrival = Arrival {
@@ -246,7 +266,10 @@ impl World {
             attempts: 0,
             delivery: 0,
         };
-        assert!(self.scheduler.enqueue(send.queue, &arrival, self.now));
+        match comes {
+            true => self.announced.extend(self.scheduler.announce(send.queue, &arrival, self.now)),
+            false => assert!(self.scheduler.enqueue(send.queue, &arrival, self.now)),
+        }
         self.sent.insert(id, send);
         self.check();
         id

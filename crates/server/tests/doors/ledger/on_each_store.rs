@@ -14,6 +14,16 @@ pub trait RespDoor {
 /// All tests of [`resp`](super::resp), through such a door.
 macro_rules! on_store {
     ($door:ty) => {
+        impl super::on_each_store::RespDoor for $door {
+            fn open() -> Self {
+                <$door>::open()
+            }
+
+            fn connect(&self) -> crate::resp::client::Client {
+                <$door>::connect(self)
+            }
+        }
+
         on_store! { $door:
             an_acquire_takes_and_a_settle_gives_back_what_was_too_much
             a_lease_can_be_adjusted_extended_and_released

@@ -26,15 +26,13 @@ const MAX_SEGMENT_BYTES: u32 = 1 << 30;
 /// A segment takes no further batch either once its index is this long: until it is sealed, that is kept in memory. That
 /// is 40 MB of messages of 1 KB that come and go, and all 64 of those that stay.
 const MAX_INDEX_BYTES: u64 = 4 << 20;
-/// The part of a full segment that is the shortest one.
-const SHORT_SHARE: u64 = 4;
 /// This part of a segment is reserved ahead of what is written: room for acks when the disk is full.
 const RESERVED_SHARE: u32 = 8;
 
 /// Settings of a [`Journal`].
 #[derive(Clone, Copy, Debug)]
 pub struct JournalOptions {
-    /// A segment takes no further batch once it is this long, or a quarter of that if little lives. 4 KiB to 1 GiB.
+    /// A segment takes no further batch once it is this long. 4 KiB to 1 GiB.
     pub segment_bytes: u32,
     /// Anything that callers cannot guess, new for each start: it keeps a payload from posing as records where
     /// recovery looks for the next readable one.
@@ -245,9 +243,9 @@ impl<D: Disk> Journal<D> {
     /// A batch lies in one segment, so that of a batch that was cut short no later part is there without the earlier.
     fn begin_batch(&mut self) {
         self.pending = self.files.take_buffer();
-        let most = self.segment_end();
-        let is_room =
-            |active: &Active<D>| u64::from(active.offset) < most && active.index.size() < MAX_INDEX_BYTES;
+        let is_room = |active: &Active<D>| {
+            active.offset < self.options.segment_bytes && active.index.size() < MAX_INDEX_BYTES
+        };
         if !self.active.as_ref().is_some_and(is_room) {
             self.roll();
         }
@@ -257,20 +255,13 @@ impl<D: Disk> Journal<D> {
         self.space.grow(len.into(), 0);
     }
 
-    /// Where the segment that is being written ends. Where messages come and go it is short, so that few blocks are
-    /// written over and over; where they stay it is long, so that there are few files.
-    fn segment_end(&self) -> u64 {
-        let most = u64::from(self.options.segment_bytes);
-        self.space.usage().live_bytes.saturating_mul(2).clamp(most / SHORT_SHARE, most)
-    }
-
     /// How long a spare may be, for the disk to stay within its bound when the segment that is being written is
     /// complete.
     fn spare_room(&self) -> u64 {
         let growth = self.active.as_ref().map_or(0, |Active { segment, index, offset }| {
             let written = u64::from(*offset);
             let file = segment.file_bytes().unwrap_or_else(|| self.files.spare.bytes());
-            let complete = self.segment_end().max(written) + index.size();
+            let complete = u64::from(self.options.segment_bytes).max(written) + index.size();
             complete.max(file).saturating_sub(written)
         });
         self.space.spare_room(growth + self.files.reserve_bytes)

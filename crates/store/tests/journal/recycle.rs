@@ -63,25 +63,6 @@ fn a_spare_becomes_the_next_segment() {
 }
 
 #[test]
-fn segments_are_short_where_messages_come_and_go_and_long_where_they_stay() {
-    let longest = |disk: &SimDisk| disk.files().values().map(Vec::len).max().unwrap();
-    let disk = SimDisk::new(1);
-    let mut opened = open_with(&disk, JournalOptions { segment_bytes: 64 << 10, ..OPTIONS }).unwrap();
-    churn_until(&mut opened, 1, || has_spare(&disk));
-    assert!(longest(&disk) < 40 << 10, "{}", longest(&disk));
-    let disk = SimDisk::new(1);
-    let mut opened = open_with(&disk, JournalOptions { segment_bytes: 64 << 10, ..OPTIONS }).unwrap();
-    for id in 1.. {
-        opened.put(id, &fresh(id, 1));
-        opened.flush();
-        if opened.journal.usage().segments == 2 {
-            break;
-        }
-    }
-    assert!(longest(&disk) >= 64 << 10, "{}", longest(&disk));
-}
-
-#[test]
 fn what_an_earlier_segment_left_is_no_damage_and_not_worth_a_line() {
     let (disk, before) = written_over();
     let (name, bytes) = last(&disk);

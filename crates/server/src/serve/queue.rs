@@ -107,6 +107,9 @@ fn tell(report: &Report, ledger: Stats, started: Instant) {
             false => tracing::warn!("{line}"),
         }
     }
+    for tail in &report.journal.old_tails {
+        tracing::debug!("{tail}");
+    }
     for line in &report.ledger {
         tracing::warn!("{line}");
     }

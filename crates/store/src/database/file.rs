@@ -119,7 +119,8 @@ fn first<D: Disk>(disk: &D, kind: Kind, sync_failed: &Arc<AtomicBool>) -> Result
     match start(open()?, kind, sync_failed, false) {
         Err(DatabaseError::RepairAborted) => {
             let file = open()?;
-            write_again(&file).map_err(Error::at(disk, "write", &kind.name))?;
+            write_again(&file, file.size().map_err(Error::at(disk, "look at", &kind.name))?)
+                .map_err(Error::at(disk, "write", &kind.name))?;
             file.sync().map_err(Error::sync(disk, kind.name))?;
             start(file, kind, sync_failed, true).map_err(refused)
         }

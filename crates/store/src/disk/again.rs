@@ -9,13 +9,12 @@ use std::io;
 
 const CHUNK_BYTES: u64 = 1 << 20;
 
-/// Writes the bytes of a file over themselves. A disk too full for that is left as it is. Does not sync.
-pub(crate) fn write_again(file: &impl DiskFile) -> io::Result<()> {
-    let size = file.size()?;
+/// Writes the first `bytes` of a file over themselves. A disk too full for that is left as it is. Does not sync.
+pub(crate) fn write_again(file: &impl DiskFile, bytes: u64) -> io::Result<()> {
     let mut chunk = Vec::new();
     let mut at = 0;
-    while at < size {
-        chunk.resize((size - at).min(CHUNK_BYTES) as usize, 0);
+    while at < bytes {
+        chunk.resize((bytes - at).min(CHUNK_BYTES) as usize, 0);
         file.read_at(&mut chunk, at)?;
         match file.write_at(&chunk, at) {
             Err(reason) if reason.kind() == io::ErrorKind::StorageFull => break,

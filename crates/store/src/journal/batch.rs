@@ -6,7 +6,7 @@ use super::index::IndexBuilder;
 use super::segment::Segment;
 use crate::Error;
 use crate::disk::Disk;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// All that was appended between two calls of [`Journal::take_batch`](super::Journal::take_batch).
 ///
@@ -21,8 +21,8 @@ pub struct Batch<D: Disk> {
     pub(super) segment: Option<Arc<Segment<D>>>,
     pub(super) offset: u32,
     pub(super) bytes: Arc<Vec<u8>>,
-    /// The segment before, if this batch is the first in its own.
-    pub(super) seal: Option<Seal<D>>,
+    /// The segment before, if this batch is the first in its own, until it is sealed.
+    pub(super) seal: Mutex<Option<Seal<D>>>,
 }
 
 /// A segment that gets no more records.
@@ -48,7 +48,11 @@ impl<D: Disk> Batch<D> {
     /// the same batch can be written again, when the disk has space; until then none that was taken later may be.
     pub fn write(&self) -> Result<(), Error> {
         self.files.check()?;
-        let written = self.try_write();
+        let mut written = self.try_write();
+        // The spare is given up first.
+        if written.as_ref().is_err_and(Error::is_disk_full) && self.files.spare.give_up(&self.files.disk) {
+            written = self.try_write();
+        }
         if written.as_ref().is_err_and(Error::is_disk_full) {
             self.files.set_full(true);
         }
@@ -67,16 +71,24 @@ impl<D: Disk> Batch<D> {
     /// Whether [`reclaim`](Batch::reclaim) would do anything.
     pub fn wants_reclaim(&self) -> bool {
         let is_ahead = |segment: &Arc<Segment<D>>| segment.is_reserved(self.files.reserve_bytes);
-        self.files.is_full() || self.files.has_doomed() || !self.segment.as_ref().is_none_or(is_ahead)
+        self.files.is_full()
+            || self.files.has_doomed()
+            || self.files.spare.wants_trim()
+            || !self.segment.as_ref().is_none_or(is_ahead)
     }
 
     /// Housekeeping, when the records are on disk and nobody waits any more: removes the segments that were cleaned,
-    /// and reserves space ahead. If it fails, and the error is not fatal, the next batch tries again.
+    /// and reserves space ahead. One of them may stay as the spare. If it fails, and the error is not fatal, the next batch tries again.
     pub fn reclaim(&self) -> Result<(), Error> {
         self.files.check()?;
         self.files.remove_doomed()?;
+        self.files.spare.trim(&self.files.disk)?;
         if let Some(segment) = &self.segment {
-            let has_room = segment.reserve(&self.files.disk, self.files.reserve_bytes)?;
+            let reserve = || segment.reserve(&self.files.disk, self.files.reserve_bytes);
+            let mut has_room = reserve()?;
+            if !has_room && self.files.spare.give_up(&self.files.disk) {
+                has_room = reserve()?;
+            }
             self.files.set_full(!has_room);
         }
         Ok(())
@@ -85,12 +97,15 @@ impl<D: Disk> Batch<D> {
     fn try_write(&self) -> Result<(), Error> {
         let disk = &self.files.disk;
         // A segment is on disk before the next one begins, so that only the last one can have a torn tail.
-        if let Some(Seal { segment, index, data_end }) = &self.seal {
+        let mut seal = self.seal.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Seal { segment, index, data_end }) = &*seal {
             segment.seal(disk, index, *data_end)?;
         }
+        // Whoever holds a segment keeps its file from being used again.
+        *seal = None;
         match &self.segment {
             Some(segment) if !self.bytes.is_empty() => {
-                if !segment.ensure(disk, self.files.reserve_bytes)? {
+                if !segment.ensure(disk, self.files.reserve_bytes, || self.files.spare.take())? {
                     self.files.set_full(true);
                 }
                 segment.write(disk, &self.bytes, self.offset)

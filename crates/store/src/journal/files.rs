@@ -1,10 +1,11 @@
 //! What the journal, its batches and its readers share: the disk, the segments, and how far things got.
 
-use super::name::SegmentName;
+use super::name::{SPARE, SegmentName};
 use super::recent::{Kept, Recent};
 use super::segment::Segment;
+use super::spare::{Spare, SpareSlot};
 use crate::Error;
-use crate::disk::Disk;
+use crate::disk::{Disk, DiskFile};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,6 +24,7 @@ pub(crate) struct Files<D: Disk> {
     pub reserve_bytes: u64,
     segments: RwLock<BTreeMap<u32, Arc<Segment<D>>>>,
     doomed: Mutex<VecDeque<Doomed>>,
+    pub spare: SpareSlot<D>,
     buffers: Mutex<Vec<Vec<u8>>>,
     recent: Mutex<Recent>,
     /// The last batch that is on disk.
@@ -50,13 +52,19 @@ pub(crate) struct Doomed {
 }
 
 impl<D: Disk> Files<D> {
-    pub fn new(disk: D, bounds: Bounds, segments: BTreeMap<u32, Arc<Segment<D>>>) -> Files<D> {
+    pub fn new(
+        disk: D,
+        bounds: Bounds,
+        segments: BTreeMap<u32, Arc<Segment<D>>>,
+        spare: Option<Spare<D>>,
+    ) -> Files<D> {
         let Bounds { reserve_bytes, recent_bytes } = bounds;
         Files {
             disk,
             reserve_bytes,
             segments: RwLock::new(segments),
             doomed: Mutex::default(),
+            spare: SpareSlot::new(spare, reserve_bytes),
             buffers: Mutex::default(),
             recent: Mutex::new(Recent::new(recent_bytes)),
             synced: AtomicU64::new(0),
@@ -120,10 +128,31 @@ impl<D: Disk> Files<D> {
         while let Some(next) =
             doomed.front().copied().filter(|next| next.after <= self.synced.load(Ordering::Acquire))
         {
-            self.remove(next)?;
+            let segment = self.segments.write().unwrap_or_else(PoisonError::into_inner).remove(&next.name.0);
+            // Nobody finds it from here on. Whoever has it goes on reading it: then it is deleted.
+            match segment.and_then(Arc::into_inner).filter(|_| !next.is_damaged).and_then(Segment::into_file)
+            {
+                Some(file) => self.recycle(next, file)?,
+                None => self.remove(next)?,
+            }
             doomed.pop_front();
-            self.segments.write().unwrap_or_else(PoisonError::into_inner).remove(&next.name.0);
         }
+        Ok(())
+    }
+
+    /// Keeps the file of a segment for the next one, if it is of more use than the spare that there is.
+    fn recycle(&self, doomed: Doomed, file: D::File) -> Result<(), Error> {
+        let name = doomed.name.to_string();
+        let bytes = file.size().map_err(Error::at(&self.disk, "look at", &name))?;
+        if !self.spare.wants(bytes) {
+            return self.remove(doomed);
+        }
+        // It is about to be replaced.
+        drop(self.spare.take());
+        self.disk.rename(&name, SPARE).map_err(Error::at(&self.disk, "rename", &name))?;
+        // Until this is done a crash may bring the segment back, which needs its bytes.
+        self.note(self.disk.sync_dir().map_err(Error::sync(&self.disk, &name)))?;
+        self.spare.put(Spare::new(&self.disk, file, bytes)?);
         Ok(())
     }
 

@@ -53,6 +53,13 @@ impl Header {
         }
     }
 
+    /// The segment that a file is or was, if its header is whole.
+    pub fn number(bytes: &[u8; HEADER_BYTES]) -> Option<u32> {
+        let number = u32::from_le_bytes(bytes[12..16].try_into().ok()?);
+        let header = Header::decode(bytes, SegmentName(number)).ok()?;
+        header.name.is_valid().then_some(number)
+    }
+
     /// The state of the checksum after this header, from which that of each frame goes on. So a frame counts
     /// only in the segment that it was written to, and no payload can hold one: its sender does not know the salt.
     pub fn seed(&self) -> u32 {
@@ -92,5 +99,14 @@ mod tests {
         for length in 0..HEADER_BYTES {
             Header::decode(&HEADER.encode()[..length], NAME).unwrap_err();
         }
+    }
+
+    #[test]
+    fn a_file_says_which_segment_it_was() {
+        assert_eq!(Header::number(&HEADER.encode()), Some(7));
+        let mut bytes = HEADER.encode();
+        bytes[13] ^= 1;
+        assert_eq!(Header::number(&bytes), None);
+        assert_eq!(Header::number(&[0; HEADER_BYTES]), None);
     }
 }

@@ -10,7 +10,8 @@
 //! - A server never writes to a segment that it found, but for cutting that tail and adding the index.
 //! - A batch lies in one segment. Of a batch that was cut short, a beginning comes back, or nothing.
 //! - Segments are removed oldest first, each durably before the next, when the copies of what lived in them are on
-//!   disk. One that could not be read is renamed, never deleted.
+//!   disk. One that could not be read is renamed, never deleted. The file of one that is gone may come back as a later
+//!   segment, in which its old frames do not count.
 
 mod batch;
 mod block;
@@ -30,6 +31,7 @@ mod run;
 mod scan;
 mod segment;
 mod space;
+mod spare;
 mod writer;
 
 pub use batch::Batch;
@@ -39,6 +41,6 @@ pub use flaw::Flaw;
 pub use header::VERSION;
 pub use reader::{Body, Pinned, Pins, Reader};
 pub use record::{DeadLetter, MessageRecord, Record};
-pub use report::{Damaged, JournalReport, TornTail};
+pub use report::{Damaged, JournalReport, OldTail, TornTail};
 pub use space::{Space, Usage};
 pub use writer::{Journal, JournalOptions, Replayed};

@@ -1,12 +1,15 @@
 //! The names of segments.
 //!
 //! `journal-0000000007.segment` is segment 7. A file being made has `.tmp` behind its name, a file set aside
-//! `.corrupt-N`. Any other name is none of ours, and is left alone.
+//! `.corrupt-N`. `journal.spare` is the file of a segment that is gone. Any other name is none of ours, and is left alone.
 
 use std::fmt;
 
 /// Larger numbers are not taken for segments, so that counting on from the largest never overflows.
 const MAX_NUMBER: u32 = u32::MAX / 2;
+
+/// A file that the next segment is made of. No name of a segment.
+pub(crate) const SPARE: &str = "journal.spare";
 
 /// The name of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +21,12 @@ impl SegmentName {
         let digits = name.strip_prefix("journal-")?.strip_suffix(".segment")?;
         let segment = SegmentName(digits.parse().ok()?);
         // One spelling only: no sign, no missing or extra zeros.
-        (segment.0 <= MAX_NUMBER && segment.to_string() == name).then_some(segment)
+        (segment.is_valid() && segment.to_string() == name).then_some(segment)
+    }
+
+    /// Whether a segment can have this number.
+    pub fn is_valid(self) -> bool {
+        self.0 <= MAX_NUMBER
     }
 
     /// Whether `name` is that of a segment that was never finished.
@@ -66,9 +74,13 @@ mod tests {
             assert_eq!(SegmentName::parse(&first), None);
             assert_ne!(name.corrupt(std::slice::from_ref(&first)), first);
         }
-        for name in
-            ["journal-7.segment", "journal-0000000007.segment.tmp", "journal-4294967295.segment", "lock"]
-        {
+        for name in [
+            "journal-7.segment",
+            "journal-0000000007.segment.tmp",
+            "journal-4294967295.segment",
+            SPARE,
+            "lock",
+        ] {
             assert_eq!(SegmentName::parse(name), None, "{name}");
         }
     }

@@ -6,12 +6,13 @@
 use super::flaw::Flaw;
 use super::header::{HEADER_BYTES, Header, VERSION};
 use super::index::{self, END_BYTES, End, Entry, IndexBuilder};
-use super::name::SegmentName;
+use super::name::{SPARE, SegmentName};
 use super::record::Record;
-use super::report::{Damaged, JournalReport, TornTail};
+use super::report::{Damaged, JournalReport, OldTail, TornTail};
 use super::scan::{Scan, Scanned};
 use super::segment::{Segment, write_end};
 use super::space::Space;
+use super::spare::Spare;
 use super::writer::Replayed;
 use crate::Error;
 use crate::disk::{Disk, DiskFile, write_again};
@@ -24,6 +25,8 @@ use tidegate_core::queue::Place;
 pub(super) struct Recovered<D: Disk> {
     pub segments: BTreeMap<u32, Arc<Segment<D>>>,
     pub space: Space,
+    /// A file for the next segment.
+    pub spare: Option<Spare<D>>,
     /// The number of the next segment.
     pub next: u32,
     pub report: JournalReport,
@@ -53,18 +56,16 @@ pub(super) fn recover<D: Disk>(
     let mut recovery = Recovery { disk, space: Space::new(segment_bytes), report: JournalReport::default() };
     let (mut found, next) = recovery.look()?;
     recovery.drop_empty(&mut found)?;
-    if let Some(last) = found.last() {
-        recovery.write_again(last)?;
-    }
     let last = found.len().saturating_sub(1);
     let next = found.last().map_or(next, |last| next.max(last.header.name.0 + 1));
+    let (spare, next) = recovery.find_spare(next, found.is_empty())?;
     let mut segments = BTreeMap::new();
     for (place, found) in found.into_iter().enumerate() {
         recovery.replay(&found, place == last, &mut visit)?;
         segments.insert(found.header.name.0, Arc::new(Segment::found(found.header, found.file)));
     }
     let Recovery { space, report, .. } = recovery;
-    Ok(Recovered { segments, space, next, report })
+    Ok(Recovered { segments, space, spare, next, report })
 }
 
 impl<D: Disk> Recovery<'_, D> {
@@ -119,6 +120,22 @@ impl<D: Disk> Recovery<'_, D> {
         Ok(Ok(Found { header, file, size, end }))
     }
 
+    /// The spare, and the number of the next segment: higher than that of any whose frames the spare may hold. One that
+    /// was just about to become a segment says its next number, not its last; it is removed, like a `.tmp`.
+    fn find_spare(&self, next: u32, is_alone: bool) -> Result<(Option<Spare<D>>, u32), Error> {
+        let names = self.disk.list().map_err(Error::at(self.disk, "list", &""))?;
+        if !names.iter().any(|name| name == SPARE) {
+            return Ok((None, next));
+        }
+        match Spare::find(self.disk)?.filter(|found| is_alone || found.number < next) {
+            Some(found) => Ok((Some(found.spare), next.max(found.number + 1))),
+            None => {
+                self.disk.remove(SPARE).map_err(Error::at(self.disk, "delete", &SPARE))?;
+                Ok((None, next))
+            }
+        }
+    }
+
     fn note_missing(&mut self, found: &[Found<D>], flawed: &[(SegmentName, Flaw)], names: &[String]) {
         let found = found.iter().map(|found| found.header.name);
         let mut known: Vec<_> = found.chain(flawed.iter().map(|(name, _)| *name)).collect();
@@ -152,7 +169,7 @@ impl<D: Disk> Recovery<'_, D> {
                 break;
             }
             let name = last.header.name.to_string();
-            self.note_torn(&name, &scanned);
+            self.note_tail(&name, &scanned);
             self.disk.remove(&name).map_err(Error::at(self.disk, "delete", &name))?;
             found.pop();
         }
@@ -171,10 +188,9 @@ impl<D: Disk> Recovery<'_, D> {
         if let Some(end) = found.end
             && self.replay_index(found, end, visit)?
         {
-            return Ok(());
+            return if is_last { self.write_again(found, found.size) } else { Ok(()) };
         }
-        let is_sealed = found.end.is_some() || !is_last;
-        self.replay_scan(found, is_sealed, visit)
+        self.replay_scan(found, is_last, visit)
     }
 
     /// Reads the records from the index. Says whether that could be used; if not, nothing was visited.
@@ -198,9 +214,10 @@ impl<D: Disk> Recovery<'_, D> {
     fn replay_scan(
         &mut self,
         found: &Found<D>,
-        is_sealed: bool,
+        is_last: bool,
         visit: &mut impl FnMut(Replayed<'_>),
     ) -> Result<(), Error> {
+        let is_sealed = found.end.is_some() || !is_last;
         let name = found.header.name;
         let mut bytes = self.read(found)?;
         // An index that could not be used is no loss.
@@ -219,7 +236,10 @@ impl<D: Disk> Recovery<'_, D> {
             self.space.damaged(name.0);
         }
         if !is_sealed {
-            self.note_torn(&name.to_string(), &scanned);
+            self.note_tail(&name.to_string(), &scanned);
+        }
+        if is_last {
+            self.write_again(found, scanned.end.into())?;
         }
         // A damaged file stays as it is.
         match is_sealed || !scanned.damage.is_empty() {
@@ -228,15 +248,15 @@ impl<D: Disk> Recovery<'_, D> {
         }
     }
 
-    /// Makes sure that what is in the last segment is on disk: earlier ones were, before the next one was made.
-    fn write_again(&self, found: &Found<D>) -> Result<(), Error> {
+    /// Makes sure that what is used of the last segment is on disk: earlier ones were, before the next one was made.
+    fn write_again(&self, found: &Found<D>, bytes: u64) -> Result<(), Error> {
         let Found { header, file, .. } = found;
-        write_again(file).map_err(Error::at(self.disk, "write", &header.name))?;
+        write_again(file, bytes).map_err(Error::at(self.disk, "write", &header.name))?;
         file.sync().map_err(Error::sync(self.disk, &header.name))
     }
 
     /// Cuts the tail, so that it is not taken for damage when there is a later segment, and writes the index.
-    fn seal(&self, found: &Found<D>, index: &IndexBuilder, data_end: u32) -> Result<(), Error> {
+    fn seal(&mut self, found: &Found<D>, index: &IndexBuilder, data_end: u32) -> Result<(), Error> {
         let Found { header, file, .. } = found;
         // The index must not be on disk before what it speaks of.
         file.sync().map_err(Error::sync(self.disk, &header.name))?;
@@ -245,6 +265,10 @@ impl<D: Disk> Recovery<'_, D> {
             "seal",
             &header.name,
         ))?;
+        let size = file.size().map_err(Error::at(self.disk, "look at", &header.name))?;
+        let cut = found.size.saturating_sub(size);
+        self.space.cut(cut);
+        self.report.bytes -= cut;
         file.sync().map_err(Error::sync(self.disk, &header.name))
     }
 
@@ -258,11 +282,14 @@ impl<D: Disk> Recovery<'_, D> {
         visit(Replayed { record, place, space: &mut self.space });
     }
 
-    fn note_torn(&mut self, name: &str, scanned: &Scanned) {
+    fn note_tail(&mut self, name: &str, scanned: &Scanned) {
         let at_byte = u64::from(scanned.end);
         if scanned.torn_to > at_byte {
-            let bytes = scanned.torn_to - at_byte;
-            self.report.torn_tails.push(TornTail { file: name.to_owned(), at_byte, bytes });
+            let (file, bytes) = (name.to_owned(), scanned.torn_to - at_byte);
+            match scanned.is_old {
+                true => self.report.old_tails.push(OldTail { file, at_byte, bytes }),
+                false => self.report.torn_tails.push(TornTail { file, at_byte, bytes }),
+            }
         }
     }
 

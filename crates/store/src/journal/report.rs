@@ -16,6 +16,8 @@ pub struct JournalReport {
     pub bytes: u64,
     /// The ends of segments whose last write a crash or a full disk cut short. This is normal.
     pub torn_tails: Vec<TornTail>,
+    /// The ends of segments that were written over earlier ones. This is normal, and nothing to tell a person of.
+    pub old_tails: Vec<OldTail>,
     /// Segments of which something cannot be read.
     pub damaged: Vec<Damaged>,
     /// Segments that should be there and are not.
@@ -49,6 +51,27 @@ impl fmt::Display for TornTail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let TornTail { file, at_byte, bytes } = self;
         write!(f, "the last write to {file} was cut short and is left out: {bytes} bytes from byte {at_byte}")
+    }
+}
+
+/// The end of a segment whose file was an earlier one: what that left, and perhaps a write that was cut short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OldTail {
+    /// The segment.
+    pub file: String,
+    /// Where its own records end.
+    pub at_byte: u64,
+    /// How much followed.
+    pub bytes: u64,
+}
+
+impl fmt::Display for OldTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OldTail { file, at_byte, bytes } = self;
+        write!(
+            f,
+            "{file} ends at byte {at_byte}; {bytes} bytes behind it, of an earlier segment or never confirmed, are left out"
+        )
     }
 }
 

@@ -4,15 +4,21 @@
 //! stopped, or **damage**. Each batch begins with a frame that says how far the segment was known to be on disk
 //! when it was written, and that tells them apart: bytes that were on disk cannot be torn.
 //! After damage reading goes on, at the frame behind it, or else at the next batch.
+//!
+//! A file that was an earlier segment goes on with what that left: frames that fail, since they are checked against
+//! another number. None of them says that anything was on disk, so they are a tail like any other, but an **old** one,
+//! known by how it ends.
 
 use super::codec::{self, FRAME_BYTES, Input};
 use super::header::HEADER_BYTES;
 use super::index::Entry;
+use super::spare;
 use std::ops::ControlFlow;
 
 const BATCH_MAGIC: [u8; 8] = *b"TIDE BAT";
 /// Where the magic is in a batch frame.
 const MAGIC_AT: usize = FRAME_BYTES + 1;
+const BATCH_BYTES: usize = MAGIC_AT + 8 + 4;
 
 /// Adds the frame that begins a batch.
 pub(crate) fn encode_batch_frame(durable: u32, seed: u32, out: &mut Vec<u8>) -> u32 {
@@ -27,6 +33,8 @@ pub(crate) struct Scanned {
     pub end: u32,
     /// Bytes after that which are not all zero: a torn tail, from `end` to here.
     pub torn_to: u64,
+    /// That tail is what an earlier segment left, at least from some byte on.
+    pub is_old: bool,
     /// Parts that were on disk once and cannot be read: where they begin, and where reading went on.
     pub damage: Vec<(u64, u64)>,
 }
@@ -66,6 +74,7 @@ impl Scan<'_> {
         }
         let last = self.bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         scanned.torn_to = (last as u64).max(at as u64);
+        scanned.is_old = self.bytes.get(at..last).is_some_and(|tail| tail.ends_with(&spare::MARK));
         if self.is_sealed && last > at {
             scanned.damage.push((at as u64, last as u64));
         }
@@ -93,7 +102,9 @@ impl Scan<'_> {
                 let rest = self.bytes.get(from + MAGIC_AT..)?;
                 let place = from + find(rest, &BATCH_MAGIC)?;
                 from = place + 1;
-                let body = codec::frame(&self.bytes[place..], self.seed);
+                // Payloads may be full of what looks like a batch. A checksum of 21 bytes is soon done.
+                let body = self.bytes.get(place..place + BATCH_BYTES);
+                let body = body.and_then(|bytes| codec::frame(bytes, self.seed));
                 if let Some(durable) = body.and_then(batch_durable) {
                     return Some((place, durable));
                 }

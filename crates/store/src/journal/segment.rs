@@ -2,7 +2,8 @@
 
 use super::header::{HEADER_BYTES, Header};
 use super::index::IndexBuilder;
-use super::name::SegmentName;
+use super::name::{SPARE, SegmentName};
+use super::spare::Spare;
 use crate::Error;
 use crate::disk::{Disk, DiskFile};
 use std::io;
@@ -65,14 +66,24 @@ impl<D: Disk> Segment<D> {
         self.durable.load(Ordering::Acquire)
     }
 
-    /// Makes the file unless it is there, and says whether `ahead` bytes could be reserved for it.
-    pub fn ensure(&self, disk: &D, ahead: u64) -> Result<bool, Error> {
+    /// Makes the file unless it is there, of a spare if there is one, and says whether `ahead` bytes could be reserved
+    /// for it. A start removes what is half made.
+    pub fn ensure(
+        &self,
+        disk: &D,
+        ahead: u64,
+        spare: impl FnOnce() -> Option<Spare<D>>,
+    ) -> Result<bool, Error> {
         if self.file.get().is_some() {
             return Ok(true);
         }
         let temp = self.name.temp();
         let in_context = |action| Error::at(disk, action, &temp);
-        let file = disk.create(&temp).map_err(in_context("create"))?;
+        let spare = spare().filter(|_| disk.rename(SPARE, &temp).is_ok());
+        let (file, written_before) = match spare {
+            Some(Spare { file, bytes }) => (file, bytes),
+            None => (disk.create(&temp).map_err(in_context("create"))?, 0),
+        };
         let has_room = match file.reserve(ahead) {
             Ok(()) => true,
             // A few records may still fit.
@@ -83,9 +94,21 @@ impl<D: Disk> Segment<D> {
         file.sync().map_err(Error::sync(disk, &temp))?;
         disk.rename(&temp, &self.name.to_string()).map_err(in_context("rename"))?;
         disk.sync_dir().map_err(Error::sync(disk, &temp))?;
-        self.reserved.store(if has_room { ahead } else { 0 }, Ordering::Release);
+        let reserved = if has_room { ahead } else { 0 };
+        self.reserved.store(reserved.max(written_before), Ordering::Release);
         self.file.get_or_init(|| file);
         Ok(has_room)
+    }
+
+    /// Its file, to be written over. None if it never had one.
+    pub fn into_file(self) -> Option<D::File> {
+        self.file.into_inner()
+    }
+
+    /// What its file takes, if it has one.
+    pub fn file_bytes(&self) -> Option<u64> {
+        let written = u64::from(self.written.load(Ordering::Acquire));
+        self.file.get().map(|_| self.reserved.load(Ordering::Acquire).max(written))
     }
 
     /// Whether space is reserved far enough: half of `ahead` bytes after those written.

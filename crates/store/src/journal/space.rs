@@ -11,6 +11,8 @@ use tidegate_core::queue::Place;
 
 /// Bytes walked per byte that was appended or died.
 const PACE: u64 = 4;
+/// The steps in which a spare becomes shorter, per segment.
+const SPARE_STEPS: u64 = 8;
 /// Less than this is not worth a step.
 const MIN_STEP_BYTES: u64 = 64 * 1024;
 
@@ -39,7 +41,7 @@ pub(crate) struct SegmentSpace {
 pub struct Usage {
     /// Bytes of the messages that are still needed.
     pub live_bytes: u64,
-    /// Bytes of all segments.
+    /// Bytes of all segments, and of the spare.
     pub total_bytes: u64,
     /// Segments.
     pub segments: u64,
@@ -92,6 +94,14 @@ impl Space {
         self.live += u64::from(len);
     }
 
+    /// The last segment that was read was cut.
+    pub(crate) fn cut(&mut self, bytes: u64) {
+        if let Some(segment) = self.segments.back_mut() {
+            segment.total -= bytes;
+            self.total -= bytes;
+        }
+    }
+
     /// So many bytes died or were appended by the cleaner's own work.
     pub(crate) fn forgive(&mut self, bytes: u64) {
         self.debt = self.debt.saturating_sub(PACE * bytes);
@@ -112,6 +122,14 @@ impl Space {
     pub(crate) fn wants_cleaning(&self) -> bool {
         let allowed = self.live + self.live / 4 * 3 + self.segment_bytes / 2;
         self.segments.len() > 1 && (self.total > allowed || self.segments[0].live == 0)
+    }
+
+    /// How long a spare may be for all to be within twice the live bytes and two segments, when the last segment has
+    /// grown by `growth` bytes; in steps, so that it is not cut with every batch.
+    pub(crate) fn spare_room(&self, growth: u64) -> u64 {
+        let room = (2 * self.live + 2 * self.segment_bytes).saturating_sub(self.total + growth);
+        let step = (self.segment_bytes / SPARE_STEPS).max(1);
+        room.min(self.segment_bytes) / step * step
     }
 
     pub(crate) fn clean_budget(&self) -> u64 {

@@ -18,7 +18,7 @@ use super::space::{Space, Usage};
 use crate::Error;
 use crate::disk::Disk;
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use tidegate_core::queue::Place;
 
 const MIN_SEGMENT_BYTES: u32 = 4 << 10;
@@ -106,7 +106,7 @@ impl<D: Disk> Journal<D> {
         let recovered = recover::recover(&disk, segment_bytes, visit)?;
         let reserve_bytes = (segment_bytes / RESERVED_SHARE).into();
         let bounds = Bounds { reserve_bytes, recent_bytes: options.recent_bytes };
-        let files = Files::new(disk, bounds, recovered.segments);
+        let files = Files::new(disk, bounds, recovered.segments, recovered.spare);
         let journal = Journal {
             files: Arc::new(files),
             options: JournalOptions { segment_bytes, ..options },
@@ -120,6 +120,9 @@ impl<D: Disk> Journal<D> {
             seal: None,
             last_batch: 0,
         };
+        // It may be from a time of larger segments.
+        journal.files.spare.set_room(journal.spare_room());
+        journal.files.spare.trim(&journal.files.disk)?;
         Ok((journal, recovered.report))
     }
 
@@ -171,7 +174,9 @@ impl<D: Disk> Journal<D> {
             self.in_flight.push_back(InFlight { segment, offset, bytes: Arc::downgrade(&bytes) });
             self.files.keep(Kept::new(segment, offset, &bytes));
         }
-        Some(Batch { files: self.files.clone(), number, segment, offset, bytes, seal: self.seal.take() })
+        self.files.spare.set_room(self.spare_room());
+        let seal = Mutex::new(self.seal.take());
+        Some(Batch { files: self.files.clone(), number, segment, offset, bytes, seal })
     }
 
     /// Reads the message at `place`, even if its batch was not written or not even taken yet.
@@ -219,7 +224,8 @@ impl<D: Disk> Journal<D> {
 
     /// What it takes on disk.
     pub fn usage(&self) -> Usage {
-        self.space.usage()
+        let usage = self.space.usage();
+        Usage { total_bytes: usage.total_bytes + self.files.spare.bytes(), ..usage }
     }
 
     /// Whether the disk is nearly full: no space could be reserved ahead. Refuse what makes the journal grow; acks and
@@ -247,6 +253,18 @@ impl<D: Disk> Journal<D> {
         let segment = &active.segment;
         let len = scan::encode_batch_frame(segment.durable(), segment.seed, &mut self.pending);
         self.space.grow(len.into(), 0);
+    }
+
+    /// How long a spare may be, for the disk to stay within its bound when the segment that is being written is
+    /// complete.
+    fn spare_room(&self) -> u64 {
+        let growth = self.active.as_ref().map_or(0, |Active { segment, index, offset }| {
+            let written = u64::from(*offset);
+            let file = segment.file_bytes().unwrap_or_else(|| self.files.spare.bytes());
+            let complete = u64::from(self.options.segment_bytes).max(written) + index.size();
+            complete.max(file).saturating_sub(written)
+        });
+        self.space.spare_room(growth + self.files.reserve_bytes)
     }
 
     fn roll(&mut self) {

@@ -7,5 +7,6 @@ mod fixture;
 mod full;
 mod life;
 mod read;
+mod recycle;
 mod scene;
 mod torn;

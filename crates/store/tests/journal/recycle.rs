@@ -57,8 +57,10 @@ fn a_spare_becomes_the_next_segment() {
     let spare = disk.files().remove(SPARE).unwrap();
     churn_until(&mut opened, next, || !has_spare(&disk));
     let (_, segment) = last(&disk);
-    assert_eq!(segment.len(), spare.len());
-    assert!(segment.ends_with(&spare[spare.len() / 2..]), "another file");
+    // It may have been cut meanwhile, for the disk to stay within its bound, and then ends in the mark again.
+    let old = spare.len() / 2..segment.len() - 8;
+    assert!(old.len() > spare.len() / 4, "{old:?}");
+    assert_eq!(segment[old.clone()], spare[old], "another file");
     opened.check_bodies();
 }
 

@@ -21,9 +21,7 @@ impl Scheduler {
     /// The message is done.
     pub fn ack(&mut self, receipt: Receipt) -> Result<Gone, Lookup> {
         let message = self.leased(receipt)?;
-        self.let_go(message);
-        let (queue, place) = self.forget(message);
-        Ok(Gone { queue, place })
+        Ok(self.end(message))
     }
 
     /// The same, if the message is in this queue.
@@ -32,9 +30,14 @@ impl Scheduler {
         if self.queues[self.queue_of(message)].id != queue {
             return Err(Lookup::NotFound);
         }
+        Ok(self.end(message))
+    }
+
+    /// A leased message is no more.
+    fn end(&mut self, message: u32) -> Gone {
         self.let_go(message);
         let (queue, place) = self.forget(message);
-        Ok(Gone { queue, place })
+        Gone { queue, place }
     }
 
     /// Moves the end of a lease, also of one that ended and was told of.

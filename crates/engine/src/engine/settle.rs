@@ -1,7 +1,7 @@
 //! Messages that are answered: ack, nack, extend, release.
 
 use tidegate_core::Nanos;
-use tidegate_core::queue::{Leased, Lookup, QueueId, Receipt};
+use tidegate_core::queue::{Gone, Leased, Lookup, QueueId, Receipt};
 use tidegate_store::journal::Record;
 
 use super::apply::Applied;
@@ -22,8 +22,8 @@ impl<P: Port> Engine<P> {
         }
         match self.scheduler.lease(receipt) {
             Ok(leased) if leased.queue == queue => Ok(leased),
-            Ok(_) | Err(Lookup::NotFound) => Err(Refused::MessageNotFound(receipt.id)),
-            Err(Lookup::Stale) => Err(Refused::StaleReceipt(receipt.id)),
+            Ok(_) => Err(unknown(Lookup::NotFound, receipt)),
+            Err(lookup) => Err(unknown(lookup, receipt)),
         }
     }
 
@@ -33,14 +33,18 @@ impl<P: Port> Engine<P> {
         Ok(leased)
     }
 
+    /// Ends a lease and its message, with one look at it.
+    fn end_lease(&mut self, queue: QueueId, receipt: Receipt) -> Result<Gone, Refused> {
+        if self.in_limbo(receipt) || self.writable().is_err() {
+            self.lease_to_change(queue, receipt)?;
+        }
+        self.scheduler.ack_in(queue, receipt).map_err(|lookup| unknown(lookup, receipt))
+    }
+
     pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt, cost: &Cost, now: Nanos) -> Applied<P> {
-        let is_open = self.writable().is_ok() && !self.in_limbo(receipt);
-        let gone = is_open.then(|| self.scheduler.ack_in(queue, receipt)).and_then(Result::ok);
-        let Some(gone) = gone else {
-            return match self.lease_to_change(queue, receipt) {
-                Err(refused) => Applied::refused(refused),
-                Ok(_) => unreachable!("a lease that can be settled was not"),
-            };
+        let gone = match self.end_lease(queue, receipt) {
+            Ok(gone) => gone,
+            Err(refused) => return Applied::refused(refused),
         };
         self.end_grant(receipt.id, Spent::Really(cost), now);
         self.append(&Record::Gone { id: receipt.id });
@@ -119,5 +123,13 @@ impl<P: Port> Engine<P> {
         if self.scheduler.requeue(receipt, attempts, due, now).is_ok() {
             self.append(&Record::Requeued { id: receipt.id, queue, order, attempts, due });
         }
+    }
+}
+
+/// A receipt of no lease.
+fn unknown(lookup: Lookup, receipt: Receipt) -> Refused {
+    match lookup {
+        Lookup::NotFound => Refused::MessageNotFound(receipt.id),
+        Lookup::Stale => Refused::StaleReceipt(receipt.id),
     }
 }

@@ -131,6 +131,16 @@ fn a_failed_sync_of_the_catalog_ends_the_process() {
     assert!(bench.engine.doomed().is_some());
 }
 
+/// The disk takes 60 ms for a message.
+fn enqueue_slowly(bench: &mut Bench) {
+    let message = bench.message("q", "x");
+    bench.submit(vec![Op::Enqueue(message)]);
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    bench.now += 60 * MS;
+    bench.engine.turn(bench.now);
+    bench.engine.committed(job.run(), bench.now);
+}
+
 #[test]
 fn a_lease_that_ran_out_before_anybody_saw_it_is_not_handed_out() {
     let mut bench = Bench::new();
@@ -139,13 +149,7 @@ fn a_lease_that_ran_out_before_anybody_saw_it_is_not_handed_out() {
         json!({"visibility_timeout_ms": 50, "backoff": {"initial_ms": 0}, "durability": "interval"});
     bench.create("q", settings);
     let (_, deliveries) = bench.subscribe("q", 1);
-    let message = bench.message("q", "x");
-    bench.submit(vec![Op::Enqueue(message)]);
-    let job = bench.engine.turn(bench.now).expect("something to write");
-    // The disk is slow.
-    bench.now += 60 * MS;
-    bench.engine.turn(bench.now);
-    bench.engine.committed(job.run(), bench.now);
+    enqueue_slowly(&mut bench);
     assert!(deliveries.try_recv().is_err(), "its time is over");
     bench.settle();
     let delivery = deliveries.try_recv().expect("the credit is still there");
@@ -157,13 +161,7 @@ fn a_lease_does_not_run_out_while_its_message_is_on_its_way() {
     let mut bench = Bench::new();
     bench.create("q", json!({"visibility_timeout_ms": 50}));
     let (_, deliveries) = bench.subscribe("q", 1);
-    let message = bench.message("q", "x");
-    bench.submit(vec![Op::Enqueue(message)]);
-    let job = bench.engine.turn(bench.now).expect("something to write");
-    // The disk is slow.
-    bench.now += 60 * MS;
-    bench.engine.turn(bench.now);
-    bench.engine.committed(job.run(), bench.now);
+    enqueue_slowly(&mut bench);
     bench.settle();
     assert_eq!(deliveries.try_recv().expect("it is on disk").attempts, 0);
 }

@@ -1,8 +1,9 @@
 //! Whether others would admit the same.
 //!
 //! Here, a level that is disabled disables all below it, and `bypass` comes after that. Others take the first level that says
-//! anything, `disabled: false` included: an entity may be exempt from what is set on its resource. Where the two rules differ
-//! the account is refused: to guess would be to misread.
+//! anything, `disabled: false` included: an entity may be exempt from what is set on its resource. Such an exemption cannot be
+//! said here, so an account that has one is refused as what it is: to guess would be to misread. A bypass of what is disabled
+//! can, and is `disabled` here as ever; others let it pass, as they do.
 
 use tidegate_ledger::Mode;
 
@@ -19,12 +20,13 @@ fn ours(levels: [Option<&Read>; 3]) -> Option<Mode> {
     levels.into_iter().flatten().filter_map(|read| read.settings.mode).max()
 }
 
-/// What is in force, on the entity for the resource, on the entity, and on the resource. In words if that depends on whom
-/// one asks.
+/// What is in force for others, on the entity for the resource, on the entity, and on the resource. In words if they have an
+/// exemption there that cannot be said here.
 pub fn in_force(levels: [Option<&Read>; 3]) -> Result<Option<Mode>, String> {
     let (ours, theirs) = (ours(levels), theirs(levels));
-    if ours == theirs {
-        return Ok(ours);
+    let is_ours = !levels.into_iter().flatten().any(|read| read.is_enforced);
+    if ours == theirs || is_ours {
+        return Ok(theirs);
     }
     let told = |mode: Option<Mode>| match mode {
         None => "enabled",
@@ -64,12 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn an_exemption_is_refused() {
+    fn an_exemption_is_refused_and_a_bypass_is_not() {
         let disabled = || level(Some(Mode::Disabled), false);
         assert!(
             check([level(None, true), None, disabled()]).unwrap_err().contains("enabled for zae-limiter")
         );
-        let told = check([level(Some(Mode::Bypass), false), None, disabled()]).unwrap_err();
+        let bypass = || level(Some(Mode::Bypass), false);
+        assert_eq!(check([bypass(), None, disabled()]), Ok(Some(Mode::Bypass)));
+        let told = check([bypass(), level(None, true), disabled()]).unwrap_err();
         assert!(told.contains("bypassed for zae-limiter") && told.contains("disabled for Tidegate"));
     }
 }

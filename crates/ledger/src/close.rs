@@ -6,6 +6,7 @@ use tidegate_core::ledger::name::DEFAULT_RESOURCE;
 use crate::ledger::Ledger;
 use crate::reach::{Made, Name};
 use crate::refused::Refused;
+use crate::remote::AccountKey;
 use crate::space::SpaceId;
 
 impl Ledger {
@@ -19,6 +20,38 @@ impl Ledger {
         until: Nanos,
         now: Nanos,
     ) -> Result<Nanos, Refused> {
+        let closed = self.close(space, entity, resource, until, now)?;
+        if let (Some(remote), Some(key)) = (&self.remote, closed.news) {
+            remote.closings.lock().insert(key, until);
+        }
+        Ok(closed.until)
+    }
+
+    /// Another node of the table has closed it.
+    pub fn closed_elsewhere(
+        &self,
+        space: SpaceId,
+        entity: &[u8],
+        resource: &str,
+        until: Nanos,
+        now: Nanos,
+    ) -> Result<(), Refused> {
+        self.close(space, entity, resource, until, now).map(drop)
+    }
+
+    /// What was closed here since the last call and the other nodes of the table are to know.
+    pub fn take_closings(&self) -> Vec<(AccountKey, Nanos)> {
+        self.remote.iter().flat_map(|remote| std::mem::take(&mut *remote.closings.lock())).collect()
+    }
+
+    fn close(
+        &self,
+        space: SpaceId,
+        entity: &[u8],
+        resource: &str,
+        until: Nanos,
+        now: Nanos,
+    ) -> Result<Closed, Refused> {
         let who = self.who(space, entity);
         let mut shard = self.shards.lock(who.shard());
         let resource = match resource {
@@ -27,14 +60,25 @@ impl Ledger {
         };
         let place = self.reach(&mut shard, self.at(space), &who, resource, Made::Always, now)?;
         let account = shard.holder(place.holder).account(place.account);
+        let is_news = self.remote.is_some() && until > account.closed_until();
         account.close_until(until);
-        let closed_until = account.closed_until();
+        let until = account.closed_until();
+        let (resource, call) = (account.resolved.resource, account.resolved.call);
+        let news = is_news.then(|| AccountKey { space, entity: entity.into(), resource, call });
         account.set_changed(true);
         shard.changed.set(place.holder);
         self.post(&mut shard, place.holder, place.account, None);
         drop(shard);
         self.freed.wake();
         self.note_change();
-        Ok(closed_until)
+        Ok(Closed { until, news })
     }
+}
+
+/// What came of closing an account.
+struct Closed {
+    /// Until when it is closed.
+    until: Nanos,
+    /// Which account that is, if other nodes are to know: it was not closed for as long before.
+    news: Option<AccountKey>,
 }

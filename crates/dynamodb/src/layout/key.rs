@@ -108,6 +108,12 @@ impl Key {
         Key::new(system_pk(&Nsid::reserved()), format!("{NODE}{number}"))
     }
 
+    /// An account that is closed until a time.
+    pub fn closing(ns: &Nsid, id: &[u8], resource: &str, until_ms: u64) -> Key {
+        let place = format!("{CLOSED}{until_ms:016}#{}#{}#{resource}", ns.as_str(), escaped(id));
+        Key::new(system_pk(&Nsid::reserved()), place)
+    }
+
     /// A namespace by its name.
     pub fn namespace(name: &str) -> Key {
         Key::new(system_pk(&Nsid::reserved()), format!("{NAMESPACE}{name}"))
@@ -136,6 +142,8 @@ pub const CALL: &str = "#CALL#";
 pub const OPERATION: &str = "#OP#";
 /// What the sort keys of nodes begin with.
 pub const NODE: &str = "#TIDEGATE#NODE#";
+/// What the sort keys of closed accounts begin with; the end of that follows, in 16 digits.
+pub const CLOSED: &str = "#TIDEGATE#CLOSED#";
 /// What the sort keys of namespaces begin with, by name.
 pub const NAMESPACE: &str = "#NAMESPACE#";
 /// What the sort keys of namespaces begin with, by id.
@@ -246,6 +254,10 @@ mod tests {
         assert_eq!(key(Key::version()), "_/SYSTEM# #VERSION");
         assert_eq!(key(Key::namespace("default")), "_/SYSTEM# #NAMESPACE#default");
         assert_eq!(key(Key::nsid(&ns)), "_/SYSTEM# #NSID#a7x3kq");
+        assert_eq!(
+            key(Key::closing(&ns, b"a#", "gpt-4", 1_700_000_000_000)),
+            "_/SYSTEM# #TIDEGATE#CLOSED#0001700000000000#a7x3kq#a%23#gpt-4"
+        );
         assert_eq!(key(Key::audit(&ns, "$SYSTEM", "01J")), "a7x3kq/AUDIT#$SYSTEM #AUDIT#01J");
     }
 

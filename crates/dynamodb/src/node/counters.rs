@@ -25,13 +25,15 @@ pub enum Operation {
     Audit,
     /// A node shows that it lives, or looks who else does.
     Heartbeat,
+    /// An account is closed, or looked for whether one is.
+    Close,
     /// Whether the table answers.
     Probe,
 }
 
 impl Operation {
     /// All of them.
-    pub const ALL: [Operation; 9] = [
+    pub const ALL: [Operation; 10] = [
         Operation::Draw,
         Operation::Create,
         Operation::Read,
@@ -40,6 +42,7 @@ impl Operation {
         Operation::Usage,
         Operation::Audit,
         Operation::Heartbeat,
+        Operation::Close,
         Operation::Probe,
     ];
 
@@ -54,6 +57,7 @@ impl Operation {
             Operation::Usage => "usage",
             Operation::Audit => "audit",
             Operation::Heartbeat => "heartbeat",
+            Operation::Close => "close",
             Operation::Probe => "probe",
         }
     }

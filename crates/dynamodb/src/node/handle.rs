@@ -7,10 +7,11 @@ use tidegate_ledger::{ClosedMinute, MinuteFilter};
 use tokio::sync::RwLockReadGuard;
 
 use crate::bucket::attribute::Holder;
+use crate::fault::Fault;
 use crate::skew::Offset;
 use crate::table::handle::Table;
 
-use super::counters::Counters;
+use super::counters::{Counters, Operation};
 use super::heartbeat;
 use super::shared::{Shared, lock};
 
@@ -61,6 +62,20 @@ impl Handle {
     /// Where another node is reached, if it lives and has said so.
     pub fn address_of(&self, node: u16) -> Option<String> {
         self.shared.peers.address(node, self.shared.now_ms())
+    }
+
+    /// The other nodes that live, asked of the table now: their numbers, and where each is reached if it has said so.
+    pub async fn others(&self) -> Result<Vec<(u16, Option<String>)>, Fault> {
+        let found = self.shared.table.peers().await;
+        self.shared.counters.called(Operation::Heartbeat, &found);
+        let (peers, now_ms, own) = (found?, self.shared.now_ms(), self.holder().node);
+        let living = peers.into_iter().filter(|peer| peer.number != own && peer.expires_ms > now_ms);
+        Ok(living.map(|peer| (peer.number, peer.address)).collect())
+    }
+
+    /// Where others reach this node.
+    pub fn address(&self) -> Option<&str> {
+        self.shared.table.settings().address.as_deref()
     }
 
     /// Shows that the node lives, and looks who else does, now and not when it is time.

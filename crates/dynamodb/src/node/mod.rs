@@ -9,6 +9,7 @@
 //! | [`handle`] | the node as others hold it |
 //! | `run` | the main task: wants, and what is due by the time |
 //! | `draws`, `loads`, `flush` | what it has done |
+//! | `closings` | what is closed for a while, at whichever node |
 //! | `operate` | looking at a bucket and filling it, on request |
 //! | [`claim`], [`peer`], `heartbeat` | numbers of nodes, and who lives |
 //! | `availability`, `backoff` | whether the table answers, and when to try again; pure |
@@ -18,6 +19,7 @@
 mod availability;
 mod backoff;
 pub mod claim;
+mod closings;
 pub mod counters;
 mod draws;
 mod flush;

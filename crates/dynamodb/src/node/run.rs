@@ -252,6 +252,6 @@ fn most_loading(settings: &NodeSettings) -> usize {
 }
 
 /// Twice as often as a change has to be seen, so that it is seen in time however long a look takes.
-fn revalidation(shared: &Shared) -> Duration {
+pub(crate) fn revalidation(shared: &Shared) -> Duration {
     Duration::from_millis((shared.table.settings().config_refresh_ms / 2).max(100))
 }

@@ -53,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) refused: Mutex<HashMap<AccountKey, String>>,
     pub(crate) returns: Mutex<Returns>,
     pub(crate) unflushed: Mutex<Unflushed>,
+    /// What was closed here and could not be told yet.
+    pub(crate) untold_closings: Mutex<Vec<(AccountKey, Nanos)>>,
     /// Changes that could not be told yet.
     pub(crate) events: Mutex<Vec<Named>>,
     /// Held while what was loaded is taken over, and while an edit is.
@@ -101,6 +103,7 @@ impl Shared {
             refused: Mutex::default(),
             returns: Mutex::default(),
             unflushed: Mutex::default(),
+            untold_closings: Mutex::default(),
             events: Mutex::default(),
             edits: Mutex::default(),
             availability: Mutex::default(),

@@ -18,7 +18,7 @@ use super::handle::Handle;
 use super::run::Run;
 use super::settings::NodeSettings;
 use super::shared::Shared;
-use super::{flush, heartbeat};
+use super::{closings, flush, heartbeat};
 
 /// Threads that make calls.
 const WORKERS: usize = 2;
@@ -105,6 +105,8 @@ async fn run(shared: Arc<Shared>) {
         tokio::spawn(heartbeat::compare_clocks(Arc::clone(&shared))),
         tokio::spawn(flush::usage(Arc::clone(&shared))),
         tokio::spawn(flush::audit(Arc::clone(&shared))),
+        tokio::spawn(closings::tell(Arc::clone(&shared))),
+        tokio::spawn(closings::follow(Arc::clone(&shared))),
     ];
     let mut main = Run::new(Arc::clone(&shared));
     main.until_stopped().await;
@@ -121,6 +123,7 @@ async fn run(shared: Arc<Shared>) {
 
 /// What there is to say at the end.
 async fn last_words(shared: &Shared) {
+    shared.tell_closings().await;
     shared.flush_usage(true).await;
     shared.flush_audit().await;
     if let Err(fault) = shared.claim.release(&shared.table, shared.now_ms()).await {

@@ -8,9 +8,11 @@
 //! | [`transact`] | several items, all or none |
 //! | [`definition`] | keys and indexes |
 //! | [`create`], [`remove`], [`status`], [`list`], [`migrate`] | what an operator does |
+//! | [`closing`] | what is closed for a while, for all nodes |
 //! | [`version`] | the version of the layout |
 
 pub mod call;
+pub mod closing;
 pub mod create;
 pub mod definition;
 pub mod get;

@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
+use tidegate_core::Nanos;
 
 use super::held::Holds;
 use super::want::{AccountKey, RemoteOptions, Want};
@@ -22,6 +23,8 @@ pub(crate) struct Remote {
     pub(super) waiting: Mutex<HashMap<AccountKey, Vec<Waker>>>,
     /// What deliveries of an earlier run hold.
     pub(super) holds: Mutex<Holds>,
+    /// What was closed here, and until when: the other nodes are to know.
+    pub(crate) closings: Mutex<HashMap<AccountKey, Nanos>>,
 }
 
 impl Remote {
@@ -33,6 +36,7 @@ impl Remote {
             wake: OnceLock::new(),
             waiting: Mutex::default(),
             holds: Mutex::default(),
+            closings: Mutex::default(),
         }
     }
 

@@ -219,8 +219,8 @@ options! {
         idle_return_ms: u64 = 2_000, 1..=600_000;
         /// How far this server's clock may be from the table's before there is an alarm, in milliseconds.
         max_clock_skew_ms: u64 = 500, 1..=MOST_MS;
-        /// Where the RESP door of this server can be reached by the others that share the table, as host:port; they send it
-        /// what is said about leases of its own. Empty means that leases are settled only where they were acquired.
+        /// Where the RESP door of this server can be reached by the others that share the table, as host:port; they ask it
+        /// about leases of its own. Empty means where that door listens, if it is one address: 0.0.0.0 is not.
         advertise: String = String::new();
         /// The limits of entities and resources that nothing else is set for, with a semicolon between them:
         /// `rpm=60/minute; tpm=10000/minute,burst=20000; inflight=8`. A file may have a list of them instead. Empty

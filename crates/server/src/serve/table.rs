@@ -1,6 +1,7 @@
 //! The table that servers share: connected to before anything else, drawn from by a node of its own, and told of all
 //! that is held when the last connection is done.
 
+use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,9 +46,18 @@ pub fn settings(config: &config::Ledger) -> Settings {
         config_refresh_ms: config.config_refresh_ms,
         max_clock_skew_ms: config.max_clock_skew_ms,
         retention: retention(config),
-        address: said(&config.advertise),
         ..Settings::default()
     }
+}
+
+/// Where the other servers reach this one: as it was told, else where its RESP door listens, if that is one address.
+fn reached_at(config: &Config) -> Option<String> {
+    let (told, door) = (&config.ledger.advertise, &config.resp);
+    if !told.is_empty() {
+        return Some(told.clone());
+    }
+    let anywhere = door.address.host().parse::<IpAddr>().is_ok_and(|ip| ip.is_unspecified());
+    (door.enabled && door.address.port() != 0 && !anywhere).then(|| door.address.to_string())
 }
 
 impl Shared {
@@ -58,7 +68,7 @@ impl Shared {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Error::system("start the runtime"))?;
-        let settings = settings(&config.ledger);
+        let settings = Settings { address: reached_at(config), ..settings(&config.ledger) };
         let identity = identity::of(data_dir)?;
         // Nobody waits for a decision yet.
         let patient = Settings { timeout_ms: settings.timeout_ms.max(START_MS), ..settings.clone() };

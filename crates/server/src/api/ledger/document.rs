@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
+use tidegate_client::LeaseReport;
 use tidegate_core::Nanos;
 use tidegate_core::bucket::Ready;
 use tidegate_engine::WaitsFor;
@@ -197,13 +198,24 @@ pub fn lease(view: &LeaseView) -> Vec<u8> {
     write(&Lease::of(view))
 }
 
-/// Leases, and where to go on.
-pub fn leases(views: &[LeaseView], max: usize) -> Vec<u8> {
+/// Leases of this server and of others, by id, and where to go on.
+pub fn leases(own: &[LeaseView], others: Vec<LeaseReport>, max: usize) -> Vec<u8> {
     #[derive(Serialize)]
     struct Leases<'a> {
-        leases: Vec<Lease<'a>>,
+        leases: Vec<Listed<'a>>,
         next: Option<LeaseText>,
     }
-    let next = views.last().filter(|_| views.len() >= max).map(|view| LeaseText(view.id));
-    write(&Leases { leases: views.iter().map(Lease::of).collect(), next })
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Listed<'a> {
+        Own(Lease<'a>),
+        Other(LeaseReport),
+    }
+    let own = own.iter().map(|view| (view.id, Listed::Own(Lease::of(view))));
+    let others = others.into_iter().map(|lease| (LeaseId(lease.lease.0), Listed::Other(lease)));
+    let mut leases: Vec<_> = own.chain(others).collect();
+    leases.sort_by_key(|(id, _)| *id);
+    leases.truncate(max);
+    let next = leases.last().filter(|_| leases.len() >= max).map(|(id, _)| LeaseText(*id));
+    write(&Leases { leases: leases.into_iter().map(|(_, lease)| lease).collect(), next })
 }

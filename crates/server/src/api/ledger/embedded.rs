@@ -141,7 +141,8 @@ impl Run<'_> {
 
     fn leases(&self, entity: Option<&[u8]>, page: &Page) -> Result<Vec<u8>, Refusal> {
         let after = page.after.as_deref().map(super::acquire::id).transpose()?;
-        Ok(document::leases(&self.ledger.leases(self.space, entity, after, page.max), page.max))
+        let leases = self.ledger.leases(self.space, entity, after, page.max);
+        Ok(document::leases(&leases, Vec::new(), page.max))
     }
 
     fn custom(&self, resource: Option<&str>, page: &CustomPage) -> Vec<u8> {

@@ -1,8 +1,12 @@
 //! A table in an emulator, which servers of a test share.
 
-use tidegate::config::{Config, LedgerKind};
+use std::net::TcpListener;
+
+use tidegate::config::{Address, Config, LedgerKind};
 use tidegate_dynamodb::{CreateOptions, Settings, Table};
 use tidegate_emulator::{Emulator, Proxy};
+
+use crate::resp::Door;
 
 /// A table, and what may go wrong on the way to it.
 pub struct Shared {
@@ -41,6 +45,16 @@ impl Shared {
         config.ledger.endpoint = self.proxy.endpoint();
         // A machine that is busy with other tests is slow.
         (config.ledger.request_timeout_ms, config.ledger.timeout_ms) = (5_000, 20_000);
+        // Nobody can tell where this is.
+        config.resp.address = Address::loopback(0);
         config
+    }
+
+    /// A server that says where it is reached: that is known only once it listens.
+    pub fn reached(&self) -> Door {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut config = self.config();
+        config.ledger.advertise = listener.local_addr().unwrap().to_string();
+        Door::on(config, listener)
     }
 }

@@ -50,7 +50,7 @@ impl Others {
         look.await;
     }
 
-    async fn client(&self, address: &str, namespace: &NamespaceName) -> Result<Client, Error> {
+    pub(super) async fn client(&self, address: &str, namespace: &NamespaceName) -> Result<Client, Error> {
         let key = (address.to_owned(), namespace.as_str().to_owned());
         let mut clients = self.clients.lock().await;
         if let Some(client) = clients.get(&key) {

@@ -13,7 +13,7 @@
 //! | [`edit`], [`rows`] | changes, and what has to be known for them |
 //! | [`read`], [`bucket`], [`keys`] | what is set, what is left, throttle keys |
 //! | [`past`] | what was used and changed |
-//! | [`forward`] | leases of other servers |
+//! | [`forward`], [`leases`] | leases of other servers |
 //! | [`namespaces`] | worlds of their own, of all servers |
 //! | [`figures`] | what is counted of it |
 //! | [`fault`] | what callers are told when the table does not do its part |
@@ -25,6 +25,7 @@ mod fault;
 mod figures;
 mod forward;
 mod keys;
+mod leases;
 mod namespaces;
 mod past;
 mod read;

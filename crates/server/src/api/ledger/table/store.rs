@@ -81,10 +81,7 @@ impl Store for TableStore {
         if let Request::Lease(id) = request {
             return self.lease(queues, asker, id);
         }
-        if let Request::Leases(..)
-        | Request::Close(..)
-        | Request::Why(Why::Message { .. } | Why::Flow { .. }) = request
-        {
+        if let Request::Close(..) | Request::Why(Why::Message { .. } | Why::Flow { .. }) = request {
             return Embedded.answer(queues, asker, request);
         }
         let (desk, queues) = (self.desk.clone(), queues.clone());
@@ -179,11 +176,12 @@ impl Asked {
                 self.change(Change::Key(key.clone(), None)).await?;
                 Ok(removed(&String::from_utf8_lossy(&key)))
             }
+            Request::Leases(entity, page) => self.leases(entity, page).await,
             Request::Namespaces => self.namespaces().await,
             Request::DeleteNamespace(name) => self.delete_namespace(name).await,
             Request::RecoverNamespace(name) => self.recover_namespace(name).await,
             Request::PurgeNamespace(name) => self.purge_namespace(name).await,
-            Request::Lease(_) | Request::Leases(..) | Request::Close(..) | Request::Why(_) => {
+            Request::Lease(_) | Request::Close(..) | Request::Why(_) => {
                 unreachable!("`TableStore::answer` has another way for these")
             }
         }

@@ -1,15 +1,20 @@
-"""A long random script, the same on every transport: whatever it is, it comes out the same."""
+"""A long random script, the same on every transport and on either store: whatever it is, it comes out the same."""
 
 import random
 
 import pytest
 
+import store
 from decision import Refused
 from ledger_clients import LEDGER_TRANSPORTS
 
 ENTITIES = ["org", "team", "key", "key/2", "guest"]
 RESOURCES = ["gpt-4", "embed"]
 LIMITS = ["tpm=100/day", "tpm=40/day", "rpm=10/day", "rpm=5/day,soft", "inflight=3", "tpm=50/day,burst=80"]
+# What a changed limit finds in a bucket that nobody has taken from yet depends on whether the server still remembers that it was
+# looked at, and one that comes back may be full; so where two stores are compared, these always hold, at whatever level, and no entity
+# is deleted whose leases give back later. What a change keeps has tests of its own.
+STEADY = ["tpm=100/day", "rpm=10/day", "spm=5/day,soft", "inflight=3"]
 TIMES = {"created_at_ms", "updated_at_ms", "expires_at_ms", "retry_after_ms", "at_ms", "lease"}
 STEPS = 250
 
@@ -19,7 +24,7 @@ class Script:
 
     def __init__(self, ledger, seed):
         self.ledger, self.chance, self.leases = ledger, random.Random(seed), []
-        ledger.set_limits("tpm=100/day", "rpm=10/day", "inflight=3")
+        ledger.set_limits(*STEADY)
 
     def scope(self):
         entity = self.chance.choice([None, *ENTITIES])
@@ -27,13 +32,15 @@ class Script:
         return {"entity": entity, "resource": resource}
 
     def limits(self):
+        if store.ON_DYNAMODB:
+            return self.chance.sample(STEADY, len(STEADY))
         chosen = {}
         for limit in self.chance.sample(LIMITS, self.chance.randint(1, 3)):
             chosen.setdefault(limit.split("=")[0], limit)
         return list(chosen.values())
 
     def cost(self):
-        names = self.chance.sample(["tpm", "rpm", "inflight", "nope"], self.chance.randint(0, 2), counts=[9, 9, 3, 1])
+        names = self.chance.sample(["tpm", "rpm", "spm", "inflight", "nope"], self.chance.randint(0, 2), counts=[9, 9, 2, 3, 1])
         return {name: self.chance.choice([0, 1, 2, 5, 20, 60, 101]) for name in names}
 
     def charge(self):
@@ -44,7 +51,7 @@ class Script:
         return self.chance.choice(self.leases) if self.leases else "0192f3c4a1b20001"
 
     def step(self):
-        actions = [name for name in dir(self) if name.startswith("do_")]
+        actions = [name for name in dir(self) if name.startswith("do_") and not (store.ON_DYNAMODB and name == "do_delete")]
         weights = [6 if name == "do_acquire" else 1 for name in actions]
         name = self.chance.choices(actions, weights)[0]
         try:
@@ -70,7 +77,10 @@ class Script:
         return self.ledger.set_limits(mode=self.chance.choice(["disabled", "bypass", None, None, None]), **self.scope())
 
     def do_remove_limits(self):
-        return self.ledger.remove_limits(**self.scope())
+        scope = self.scope()
+        if store.ON_DYNAMODB and not any(scope.values()):
+            return None
+        return self.ledger.remove_limits(**scope)
 
     def do_get_limits(self):
         return self.ledger.get_limits(**self.scope())
@@ -143,8 +153,12 @@ def plain(value):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_transport_says_the_same(server, namespace, seed):
+def test_every_transport_says_the_same(server, start_server, namespace, seed):
     ledgers = {name: adapter(server, f"{namespace}-{name}") for name, adapter in LEDGER_TRANSPORTS.items()}
+    if store.ON_DYNAMODB:
+        # A server with limits on its own disk beside the one with a table: nothing tells them apart.
+        disk = start_server(env={"TIDEGATE_LEDGER_KIND": "embedded"})
+        ledgers["resp2, on a disk"] = LEDGER_TRANSPORTS["resp2"](disk, namespace)
     scripts = {name: Script(ledger, seed) for name, ledger in ledgers.items()}
     seen = []
     for number in range(STEPS):

@@ -156,6 +156,10 @@ impl Account {
             rare.closed_until = 0;
             rare.orphans.retain(|orphan| orphan.slot.in_flight > 0 || orphan.slot.has_counts());
         }
+        let resolved = Arc::clone(&self.resolved);
+        if let Some(state) = self.remote() {
+            state.forget(&resolved.terms);
+        }
         flies
     }
 

@@ -70,6 +70,23 @@ impl Ledger {
         self.refill(self.who(space, entity), resource, Refill::TopUp(amounts), by, now)
     }
 
+    /// What an entity itself has left of these limits, or of all: whether it is disabled or not, and asking for nothing.
+    pub fn levels(
+        &self,
+        space: SpaceId,
+        entity: &[u8],
+        resource: &str,
+        limits: &[&str],
+        now: Nanos,
+    ) -> Result<Vec<Status>, Refused> {
+        let who = self.who(space, entity);
+        let mut shard = self.shards.lock(who.shard());
+        let place =
+            self.reach(&mut shard, self.at(space), &who, Name::Text(resource), Made::IfLimited, now)?;
+        let slots = slots_of(&mut shard, place, &Refill::Reset(limits), &who)?;
+        Ok(statuses(&mut shard, place, &slots, now))
+    }
+
     fn refill(
         &self,
         who: Who<'_>,
@@ -83,7 +100,7 @@ impl Ledger {
         let place = self.reach(&mut shard, space, &who, Name::Text(resource), Made::IfLimited, now)?;
         let slots = slots_of(&mut shard, place, &refill, &who)?;
         let before = statuses(&mut shard, place, &slots, now);
-        let operation = by.key.map(|key| operation(&space.name, who.entity, resource, refill.action(), key));
+        let operation = by.key.map(|key| operation(&space.name, who.entity, resource, key));
         if let Some(operation) = operation.transpose()?
             && !remember(&mut shard, operation, now)?
         {
@@ -175,26 +192,20 @@ fn told(resource: &str, statuses: &[Status]) -> Value {
 }
 
 /// An operation by what it was done to and under which key.
-fn operation(
-    space: &str,
-    entity: &[u8],
-    resource: &str,
-    action: &str,
-    key: &str,
-) -> Result<Box<[u8]>, Refused> {
+fn operation(space: &str, entity: &[u8], resource: &str, key: &str) -> Result<Box<[u8]>, Refused> {
     let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte);
     if key.is_empty() || key.len() > 64 || !key.bytes().all(sound) {
         return Err(Refused::InvalidIdempotencyKey);
     }
-    let parts = [space.as_bytes(), resource.as_bytes(), action.as_bytes(), key.as_bytes(), entity];
+    let parts = [space.as_bytes(), resource.as_bytes(), key.as_bytes(), entity];
     Ok(parts.join(&0).into())
 }
 
 /// Whose an operation was: its namespace and entity.
 pub(crate) fn operation_of(operation: &[u8]) -> Option<(&str, &[u8])> {
-    let mut parts = operation.splitn(5, |byte| *byte == 0);
+    let mut parts = operation.splitn(4, |byte| *byte == 0);
     let space = std::str::from_utf8(parts.next()?).ok()?;
-    Some((space, parts.nth(3)?))
+    Some((space, parts.nth(2)?))
 }
 
 /// Notes an operation. False if it was done before.

@@ -443,6 +443,14 @@ impl Purse {
         (self.need, self.asked, self.written_at) = (0, 0, 0);
     }
 
+    /// The source is gone, and whatever comes in its place is full: what was drawn from it goes with it. Slots that are in use
+    /// stay so.
+    pub fn forget(&mut self, bound: &Bound) {
+        let Purse { ordered_at, takes_ns, used_at, demand, .. } = *self;
+        let slots = if matches!(bound, Bound::Concurrency(_)) { self.slots } else { 0 };
+        *self = Purse { slots, ordered_at, takes_ns, used_at, demand, ..Purse::default() };
+    }
+
     /// What the source holds, in thousandths of tokens, as far as this node knows.
     fn source(&self, limit: &Limit, now: Nanos) -> i64 {
         let burst = i64::try_from(limit.burst().saturating_mul(MILLI)).unwrap_or(i64::MAX);

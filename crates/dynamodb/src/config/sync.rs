@@ -139,13 +139,14 @@ impl Table {
         }
     }
 
-    /// Deletes all that an entity has in buckets: its own, those of its calls, and what became of top-ups.
+    /// Deletes all that an entity has in buckets: its own, and those of its calls. What became of top-ups is remembered: one
+    /// that is sent again is still the same.
     async fn delete_buckets(&self, ns: &Nsid, id: &[u8]) -> Result<(), Fault> {
         for bucket in self.bucket_keys(ns, id, None).await? {
             let query = Query::at(Index::Table, bucket.pk.clone(), Places::All).consistent();
             let part = self.query_some(&query, MOST, PARTS).await?;
             let mut keys: Vec<Key> = part.items.iter().filter_map(key_of).collect();
-            keys.retain(|key| *key != bucket);
+            keys.retain(|key| *key != bucket && !key.sk.starts_with(key::OPERATION));
             self.delete_all(&keys).await?;
             // Last, for by it the others are found.
             self.delete_all(&[bucket]).await?;

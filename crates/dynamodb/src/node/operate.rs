@@ -39,9 +39,11 @@ impl Handle {
         }
         let mut out: HashMap<&str, i64> = HashMap::new();
         for cap in images.iter().flat_map(|image| &image.caps) {
-            let gone = cap.holders.iter().filter(|(holder, _)| shared.is_gone(*holder));
-            let living = cap.out.unwrap_or(0) - gone.map(|(_, slots)| *slots).sum::<i64>();
-            *out.entry(&cap.limit).or_default() += living;
+            // What this node has it knows better: the item may have been deleted with its entity.
+            let others = |holder| holder != self.holder() && !shared.is_gone(holder);
+            let not = cap.holders.iter().filter(|(holder, _)| !others(*holder));
+            *out.entry(&cap.limit).or_default() +=
+                cap.out.unwrap_or(0) - not.map(|(_, slots)| *slots).sum::<i64>();
         }
         shared.ledger.seen(key, &left, &out, shared.now());
         Ok(())

@@ -127,7 +127,7 @@ impl Ledger {
     }
 
     /// Somebody has looked at the buckets of an account in the table: so much is left of its rates, in thousandths of
-    /// tokens, and so many slots of its caps are out. What is not there is full.
+    /// tokens, and so many slots of its caps are out at other nodes. What is not there is full.
     pub fn seen<S: BuildHasher>(
         &self,
         key: &AccountKey,
@@ -145,7 +145,8 @@ impl Ledger {
                         left.get(&*term.name).copied().unwrap_or_else(|| capacity.saturating_mul(1000))
                     }
                     Bound::Concurrency(_) => {
-                        capacity.saturating_sub(out.get(&*term.name).copied().unwrap_or(0))
+                        let others = out.get(&*term.name).copied().unwrap_or(0);
+                        capacity.saturating_sub(others).saturating_sub(i64::from(purse.slots))
                     }
                 };
                 purse.seen(there, now);

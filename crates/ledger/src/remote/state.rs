@@ -74,6 +74,12 @@ impl RemoteAccount {
         }
     }
 
+    /// Its buckets are gone from the table.
+    pub(crate) fn forget(&mut self, terms: &Terms) {
+        self.purses.iter_mut().zip(terms.iter()).for_each(|(purse, term)| purse.forget(&term.bound));
+        self.left.iter_mut().for_each(|left| left.purse.forget(&left.bound));
+    }
+
     fn is(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -210,6 +210,14 @@ fn top_up_repays_and_reset_fills_once_per_key() {
     assert_eq!(reset(&[]).unwrap().len(), 2);
     assert_eq!(world.left("acme", "gpt-4", "rpm"), 5);
     assert!(matches!(reset(&["x"]), Err(Refused::UnknownLimit { .. })));
+    // A key is one operation's, whichever that was.
+    world.granted("acme", "gpt-4", &[("tpm", 7)]);
+    let again = world.ledger.reset(world.space, b"acme", "gpt-4", &["tpm"], Some("k1"), "me", world.now);
+    assert_eq!(again.unwrap()[0].available, 3);
+    // What is left can be looked at whether anybody may take of it or not.
+    world.set(resource("gpt-4"), json!({"mode": "disabled"}));
+    let levels = world.ledger.levels(world.space, b"acme", "gpt-4", &["tpm"], world.now).unwrap();
+    assert_eq!((levels[0].available, levels[0].requested, levels[0].exceeded), (3, 0, false));
     let actions: Vec<_> = world.ledger.drain_audit().iter().map(|event| event.action).collect();
     assert_eq!(actions, ["bucket_topped_up", "bucket_topped_up", "bucket_reset"]);
 }

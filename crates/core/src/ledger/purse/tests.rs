@@ -164,3 +164,20 @@ fn a_changed_rate_gives_back_what_is_held() {
     assert_eq!(purse.ready(&new, 0, 1, START), None);
     assert_eq!(purse.wish(&new, 0, false, &PACE, START).wish.give_back, 50_000);
 }
+
+#[test]
+fn what_was_drawn_from_a_source_that_is_gone_is_gone_with_it() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    purse.ready(&bound, 0, 40, START);
+    draw(&mut purse, &bound, 40, 60, START);
+    purse.take(&bound, 60, START);
+    purse.give(5);
+    purse.forget(&bound);
+    assert!(!purse.holds(&bound, 0, START));
+    // What comes in its place is full, and only a draw gives any of it.
+    assert_eq!((purse.available(&bound, 0, START), purse.ready(&bound, 0, 1, START)), (100, None));
+    let (cap, mut purse) = (Bound::Concurrency(3), Purse { slots: 2, ..Purse::default() });
+    purse.seen(1, START);
+    purse.forget(&cap);
+    assert_eq!((purse.slots, purse.available(&cap, 2, START)), (2, 1));
+}

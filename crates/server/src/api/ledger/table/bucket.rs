@@ -129,16 +129,16 @@ impl Asked {
         key: Option<String>,
         action: &'static str,
     ) -> Result<Vec<u8>, Refusal> {
-        let (before, _) = self.statuses(target, &fills).await?;
+        let (before, _) = self.levels(target, &fills).await?;
         let own = self.own_account(target)?;
         let wanted = fills.iter().map(|(limit, tokens)| Fill { limit: limit.to_string(), tokens: *tokens });
         let wanted: Vec<Fill> = wanted.collect();
         let filled = self.desk.node.refill(&own, &wanted, key.as_deref()).await;
         let is_new = filled.map_err(|fault| refusal(&fault))?;
-        let (after, now) = self.statuses(target, &fills).await?;
+        let (after, now) = self.levels(target, &fills).await?;
         if is_new {
             let subject = document::lossy(&target.entity).into_owned();
-            let told = |statuses: &[Status]| Some(levels(&target.resource, statuses));
+            let told = |statuses: &[Status]| Some(told_levels(&target.resource, statuses));
             let changed = Changed { subject, action, before: told(&before), after: told(&after) };
             self.write_audit(&self.registered().await?, vec![changed], now).await;
         }
@@ -146,17 +146,15 @@ impl Asked {
     }
 
     /// What the entity itself has left of some limits.
-    async fn statuses(
+    async fn levels(
         &self,
         target: &Target,
         fills: &[(Arc<str>, Option<u64>)],
     ) -> Result<(Vec<Status>, Nanos), Refusal> {
-        let cost: Vec<(String, u64)> = fills.iter().map(|(limit, _)| (limit.to_string(), 0)).collect();
-        let (checked, now) = self.check(target, &cost).await?;
-        let own = |status: &Status| {
-            *status.entity == *target.entity && fills.iter().any(|(limit, _)| *limit == status.limit)
-        };
-        Ok((checked.statuses.into_iter().filter(own).collect(), now))
+        self.look(target).await?;
+        let limits: Vec<&str> = fills.iter().map(|(limit, _)| &**limit).collect();
+        let (Target { entity, resource }, now) = (target, self.desk.now());
+        Ok((self.desk.ledger.levels(self.space()?, entity, resource, &limits, now)?, now))
     }
 
     fn own_account(&self, target: &Target) -> Result<AccountKey, Refusal> {
@@ -170,7 +168,7 @@ impl Asked {
 }
 
 /// What is left, as the audit tells it.
-fn levels(resource: &str, statuses: &[Status]) -> Value {
+fn told_levels(resource: &str, statuses: &[Status]) -> Value {
     let levels = statuses.iter().map(|status| (status.limit.to_string(), json!(status.available)));
     json!({"resource": resource, "available": levels.collect::<serde_json::Map<_, _>>()})
 }

@@ -25,7 +25,7 @@ impl Buckets for Budget {
             let (limit, bucket) = &mut self.0[charged.0 as usize];
             match bucket.try_take(limit, *amount, now) {
                 Ready::Now => {}
-                ready => return Err(Short { limit: *charged, ready }),
+                ready => return Err(Short { limit: *charged, ready, asked: false }),
             }
         }
         Ok(())

@@ -57,6 +57,10 @@ pub struct Short {
     pub limit: LimitId,
     /// When it could pay; never [`Ready::Now`].
     pub ready: Ready,
+    /// Whether it is `Pending` only until an answer is here that is being asked for: [`Scheduler::bucket_changed`] tells.
+    ///
+    /// [`Scheduler::bucket_changed`]: super::Scheduler::bucket_changed
+    pub asked: bool,
 }
 
 /// A message on its way to a consumer.

@@ -148,6 +148,10 @@ impl Scheduler {
             let active: Vec<_> = flows.iter().filter(|flow| flow.is_active()).collect();
             assert_eq!(queue.flows_active, active.len() as u64, "active flows of queue {at}");
             assert_eq!(queue.weight, active.iter().map(|flow| u64::from(flow.weight)).sum::<u64>());
+            let here = |group: &&super::station::Group| group.queue == at && group.attached == Attached::Here;
+            let groups = self.groups.iter().map(|(_, group)| group).filter(here);
+            let asking = groups.filter(|group| self.stations[group.station].is_asked).count();
+            assert_eq!(queue.asking as usize, asking, "groups of queue {at} that wait for an answer");
             assert_eq!(queue.in_flight, flows.iter().map(|flow| u64::from(flow.in_flight)).sum::<u64>());
         }
         let listed: usize =
@@ -172,6 +176,7 @@ impl Scheduler {
                 !station.is_pending || !station.is_due && station.timer == NONE,
                 "station {at} is pending"
             );
+            assert!(!station.is_asked || station.is_pending || station.is_due, "station {at} has its answer");
             assert_eq!(station.groups.iter(&self.groups).count(), station.group_count as usize);
             assert!(station.retry <= station.stuck_count && (station.retry == 0 || station.is_due));
             if station.is_crowded() {

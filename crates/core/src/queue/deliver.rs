@@ -111,10 +111,10 @@ impl Scheduler {
             return false;
         }
         let Err(short) = self.take(lane, buckets, now) else { return true };
-        let (station, ready) = self.place_of(set, short, buckets, now);
+        let (station, short) = self.place_of(set, short, buckets, now);
         self.loosen(lane);
-        match ready {
-            Ready::At(_) | Ready::Pending => self.wait_at(lane, station, ready),
+        match short.ready {
+            Ready::At(_) | Ready::Pending => self.wait_at(lane, station, short),
             Ready::Never => self.get_stuck(lane, station),
             Ready::Now => unreachable!("a bucket that can pay is not short"),
         }

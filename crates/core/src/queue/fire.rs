@@ -28,6 +28,8 @@ impl Scheduler {
         now: Nanos,
         out: &mut Vec<Delivered>,
     ) -> Step {
+        // Whatever was asked for is looked at now.
+        self.set_asked(station, false);
         if self.retry_stuck(station) {
             return Step::Moved;
         }
@@ -65,8 +67,8 @@ impl Scheduler {
                 Step::Delivered
             }
             Err(short) => {
-                let (place, ready) = self.place_of(set, short, buckets, now);
-                self.turn_away(lane, place, ready, now)
+                let (place, short) = self.place_of(set, short, buckets, now);
+                self.turn_away(lane, place, short, now)
             }
         }
     }
@@ -153,19 +155,19 @@ impl Scheduler {
     }
 
     /// The lane in front of a station cannot be paid: it waits on, here or where it has to wait longest.
-    fn turn_away(&mut self, lane: u32, place: u32, ready: Ready, now: Nanos) -> Step {
+    fn turn_away(&mut self, lane: u32, place: u32, short: Short, now: Nanos) -> Step {
         let station = self.station_of_lane(lane);
-        match ready {
+        match short.ready {
             Ready::Never => {
                 self.loosen(lane);
                 self.get_stuck(lane, place);
                 Step::Moved
             }
             Ready::At(_) | Ready::Pending if place == station => {
-                self.refuse(station, ready);
+                self.refuse(station, short);
                 Step::Rest
             }
-            Ready::At(_) | Ready::Pending => self.send_on(lane, place, Some(ready), now),
+            Ready::At(_) | Ready::Pending => self.send_on(lane, place, Some(short), now),
             Ready::Now => unreachable!("a bucket that can pay is not short"),
         }
     }
@@ -187,18 +189,18 @@ impl Scheduler {
     }
 
     /// The lane in front of a station waits at another one from now on, unless it insists. It was refused there with
-    /// `ready`, if it asked.
-    fn send_on(&mut self, lane: u32, place: u32, ready: Option<Ready>, now: Nanos) -> Step {
+    /// `short`, if it asked.
+    fn send_on(&mut self, lane: u32, place: u32, short: Option<Short>, now: Nanos) -> Step {
         let station = self.station_of_lane(lane);
-        if self.stations[place].is_crowded() && self.insist(lane, ready, now) {
+        if self.stations[place].is_crowded() && self.insist(lane, short.map(|short| short.ready), now) {
             return Step::Moved;
         }
         if !self.may_send_on(station, now) {
             return Step::Rest;
         }
         self.loosen(lane);
-        match ready {
-            Some(ready) => self.wait_at(lane, place, ready),
+        match short {
+            Some(short) => self.wait_at(lane, place, short),
             None => self.park(lane, place, End::Back),
         }
         Step::Moved
@@ -222,7 +224,7 @@ impl Scheduler {
     }
 
     /// An idle lane waits at a station that can pay it at this time, behind all that wait there already.
-    pub(super) fn wait_at(&mut self, lane: u32, station: u32, ready: Ready) {
+    pub(super) fn wait_at(&mut self, lane: u32, station: u32, short: Short) {
         let was_due = self.stations[station].is_due;
         self.park(lane, station, End::Back);
         self.stations[station].is_able = false;
@@ -233,7 +235,7 @@ impl Scheduler {
             && self.stations[station].insistent == NONE;
         if is_alone && !was_due {
             // When it can be paid is known: no need to look.
-            self.refuse(station, ready);
+            self.refuse(station, short);
         }
     }
 }

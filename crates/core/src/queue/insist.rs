@@ -10,7 +10,7 @@ use super::charges::MIXED;
 use super::deliver::Step;
 use super::scheduler::Scheduler;
 use super::slab::NONE;
-use super::{Buckets, Delivered};
+use super::{Buckets, Delivered, Short};
 use crate::bucket::Ready;
 use crate::{NANOS_PER_S, Nanos};
 
@@ -84,7 +84,7 @@ impl Scheduler {
                 Step::Delivered
             }
             Err(short) => match self.place_of(set, short, buckets, now) {
-                (place, Ready::At(at))
+                (place, Short { ready: Ready::At(at), .. })
                     if at <= now.saturating_add(SHORT_WAIT_NS) && self.lanes[lane].sent_on == INSISTING =>
                 {
                     self.rest(station);

@@ -200,20 +200,20 @@ impl Scheduler {
         short: Short,
         buckets: &mut impl Buckets,
         now: Nanos,
-    ) -> (u32, Ready) {
+    ) -> (u32, Short) {
         if let Some(station) = self.find_in_set(set, short) {
-            return (station, short.ready);
+            return (station, short);
         }
         self.shapes.is_wanted |= self.ask(set, buckets);
         if let Some(station) = self.find_in_set(set, short) {
-            return (station, short.ready);
+            return (station, short);
         }
         let ready = match short.ready {
             Ready::At(at) => Ready::At(at),
             // Nobody would tell of a change to a limit that is not in use.
             _ => Ready::At(now.saturating_add(UNKNOWN_WAIT_NS)),
         };
-        (self.charges.stations(set)[0], ready)
+        (self.charges.stations(set)[0], Short { ready, ..short })
     }
 
     fn find_in_set(&self, set: u32, short: Short) -> Option<u32> {

@@ -14,6 +14,7 @@
 //! | `standing` | where a lane stands, and how it moves |
 //! | `station`, `waiters` | the rings of those who wait at a bucket |
 //! | `fire`, `insist` | a bucket serves those who wait at it |
+//! | `asked` | those at it who wait for an answer from elsewhere |
 //! | `involve` | which other buckets a set of limits depends on, and when that changes |
 //! | `lease`, `admin`, `view`, `why` | the other operations, by subject |
 //! | `message`, `lane`, `flow`, `queues`, `timer`, `charges` | the entries |
@@ -22,6 +23,7 @@
 
 mod admin;
 mod arrival;
+mod asked;
 mod charges;
 #[cfg(any(test, feature = "check"))]
 mod check;

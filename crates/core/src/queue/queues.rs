@@ -35,6 +35,8 @@ pub(super) struct Queue {
     pub(super) coming: u64,
     pub(super) delayed: u64,
     pub(super) parked: u64,
+    /// Groups of it that stand at a station where an answer is waited for: see [`asked`](super::asked).
+    pub(super) asking: u32,
     pub(super) in_flight: u64,
     pub(super) bytes: u64,
     pub(super) flows_active: u64,
@@ -74,6 +76,7 @@ impl Queue {
             coming: 0,
             delayed: 0,
             parked: 0,
+            asking: 0,
             in_flight: 0,
             bytes: 0,
             flows_active: 0,

@@ -167,6 +167,15 @@ impl Scheduler {
         at
     }
 
+    /// The weight of a flow from now on, as if its newest message had brought it; the queue's if `None`. It acts at the flow's
+    /// next turn. False if there is no such flow.
+    pub fn weigh(&mut self, queue: QueueId, key: &[u8], weight: Option<u32>) -> bool {
+        let Some(queue) = self.find_queue(queue) else { return false };
+        let Some(flow) = self.find_flow(queue, key) else { return false };
+        self.set_weight(flow, weight.unwrap_or(self.queues[queue].policy.weight).max(1));
+        true
+    }
+
     /// Acts at the next grant.
     fn set_weight(&mut self, flow: u32, weight: u32) {
         let flow = &mut self.flows[flow];

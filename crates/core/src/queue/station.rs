@@ -34,6 +34,8 @@ pub(super) struct Station {
     pub(super) is_due: bool,
     /// The one in front can be paid when the bucket changes, and nobody knows when that will be.
     pub(super) is_pending: bool,
+    /// And that is when an answer is here that is being asked for; or it is here, and was not looked at yet.
+    pub(super) is_asked: bool,
     /// Nobody was refused here since its timer fired or its bucket changed.
     pub(super) is_able: bool,
     /// Lanes that were sent on from here in this window of time.
@@ -64,6 +66,7 @@ impl Station {
             insistent: NONE,
             is_due: false,
             is_pending: false,
+            is_asked: false,
             is_able: true,
             sent_on: 0,
             window: 0,

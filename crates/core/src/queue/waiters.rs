@@ -1,5 +1,6 @@
 //! The rings of a station: groups and waiters come and go.
 
+use super::Short;
 use super::id::LimitId;
 use super::index::mix;
 use super::scheduler::Scheduler;
@@ -127,6 +128,7 @@ impl Scheduler {
             End::Front => station.groups.push_front(&mut self.groups, group),
             End::Back => station.groups.push_back(&mut self.groups, group),
         }
+        self.count_asking(group, true);
         self.alert(at);
     }
 
@@ -137,6 +139,7 @@ impl Scheduler {
             Attached::Here => {
                 self.stations[station].group_count -= 1;
                 self.stations[station].groups.remove(&mut self.groups, group);
+                self.count_asking(group, false);
             }
             Attached::Dormant => self.queues[queue].dormant.remove(&mut self.groups, group),
             Attached::Nowhere => {}
@@ -175,10 +178,11 @@ impl Scheduler {
     }
 
     /// A station cannot pay the one in front before then, and has nothing to do until that, or an alert.
-    pub(super) fn refuse(&mut self, station: u32, ready: Ready) {
+    pub(super) fn refuse(&mut self, station: u32, short: Short) {
         self.rest(station);
         self.stations[station].is_able = false;
-        match ready {
+        self.note_asked(station, short);
+        match short.ready {
             Ready::At(at) => self.arm(station, at),
             _ => {
                 self.disarm(station);
@@ -189,6 +193,7 @@ impl Scheduler {
 
     /// A station is to be looked at at this time.
     pub(super) fn arm(&mut self, station: u32, at: Nanos) {
+        self.set_asked(station, false);
         let entry = &mut self.stations[station];
         entry.is_pending = false;
         let timer = entry.timer;

@@ -1,5 +1,6 @@
 //! The scheduler under a hand-driven clock.
 
+mod asked;
 mod charges;
 mod coming;
 mod fairness;

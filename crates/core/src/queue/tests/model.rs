@@ -27,6 +27,7 @@ enum Step {
     RemoveLimit { limit: u32 },
     Close { limit: u32, span: u64 },
     Cap { limit: u32, most: Option<u64> },
+    Ask { limit: u32, asks: bool },
     Involve { limit: u32, with: Vec<(u32, bool)>, is_told: bool },
     Update { queue: u32, quantum: u32, max_lanes: u32 },
     Delete { queue: u32 },
@@ -60,6 +61,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0..LIMITS).prop_map(|limit| Step::RemoveLimit { limit }),
         1 => (0..LIMITS, span()).prop_map(|(limit, span)| Step::Close { limit, span }),
         2 => (0..LIMITS, prop::option::weighted(0.8, 0..4u64)).prop_map(|(limit, most)| Step::Cap { limit, most }),
+        2 => (0..LIMITS, prop::bool::weighted(0.4)).prop_map(|(limit, asks)| Step::Ask { limit, asks }),
         2 => (0..CHARGED, prop::collection::vec((prop_oneof![1 => 0..CHARGED, 5 => CHARGED..LIMITS], any::<bool>()), 0..4), prop::bool::weighted(0.8))
             .prop_map(|(limit, with, is_told)| Step::Involve { limit, with, is_told }),
         1 => (0..QUEUES, 0..4u32, prop_oneof![0..4u32, Just(64), Just(64)]).prop_map(|(queue, quantum, max_lanes)| Step::Update { queue, quantum, max_lanes }),
@@ -223,6 +225,7 @@ impl Model {
                 let policy = Policy { visibility_ns: S, quantum, max_lanes, ..Policy::default() };
                 assert!(self.world.scheduler.update_queue(QueueId(queue), policy));
             }
+            Step::Ask { limit, asks } => self.world.ask(limit, asks),
             Step::Delete { queue } => self.delete(QueueId(queue)),
             Step::Pass { span } => self.pass(span),
         }
@@ -389,6 +392,15 @@ impl Model {
                 .any(|(limit, amount)| self.world.budget.ready_at(*limit, *amount, now) != Ready::Now);
             assert!(!can_take || short, "{id} was forgotten");
         }
+        for queue in (0..QUEUES).map(QueueId).filter(|queue| self.world.scheduler.asks(*queue)) {
+            let waits =
+                |known: &Known| known.lane.0 == queue && matches!(known.doing, Doing::Waiting | Doing::Coming);
+            let asked = self.known.iter().filter(|(_, known)| waits(known)).any(|(id, _)| {
+                let whole = self.world.budget.whole(&self.world.sent[id].charges);
+                whole.keys().any(|limit| self.world.budget.is_asked(*limit))
+            });
+            assert!(asked, "nothing of {queue:?} waits for an answer");
+        }
     }
 
     /// Takes every obstacle away: all that is left must come out.
@@ -402,6 +414,7 @@ impl Model {
         for limit in 0..LIMITS {
             self.apply(Step::SetLimit { limit, burst: 1000, count: 1000 });
             self.apply(Step::Cap { limit, most: None });
+            self.apply(Step::Ask { limit, asks: false });
         }
         self.world.budget.shape += 1;
         for _ in 0..10_000 {

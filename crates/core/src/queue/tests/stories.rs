@@ -127,6 +127,27 @@ fn a_weight_changes_with_the_newest_message() {
     assert_eq!(world.share(&after, "a"), 0.75);
 }
 
+#[test]
+fn a_weight_that_is_learned_later_counts_for_what_waits_already() {
+    let policy = Policy { visibility_ns: 3600 * S, weight: 2, ..Policy::default() };
+    let mut world = World::with(policy);
+    world.send_many(100, send("a"));
+    world.send_many(100, send("b"));
+    assert!(world.scheduler.weigh(Q, b"a", Some(6)));
+    assert!(!world.scheduler.weigh(Q, b"c", Some(6)) && !world.scheduler.weigh(QueueId(9), b"a", None));
+    world.check();
+    world.credit(40);
+    let delivered = world.deliver();
+    assert_eq!(world.share(&delivered, "a"), 0.75);
+    // Without one it has that of the queue.
+    world.scheduler.weigh(Q, b"a", None);
+    world.credit(8);
+    world.deliver();
+    world.credit(40);
+    let delivered = world.deliver();
+    assert_eq!(world.share(&delivered, "a"), 0.5);
+}
+
 /// Behaviour 42; story 4.2, 2.
 #[test]
 fn a_throttled_key_does_not_hold_back_another() {

@@ -1,6 +1,6 @@
 //! A scheduler with buckets, a clock and a memory of what was sent and delivered.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::bucket::{Bucket, Ready};
 use crate::limit::Parts;
@@ -23,6 +23,8 @@ pub fn rate(burst: u64, count: u64) -> Limit {
 pub struct Budget {
     set: BTreeMap<LimitId, (Limit, Bucket)>,
     closed: BTreeMap<LimitId, Nanos>,
+    /// Nobody knows of these before an answer is here.
+    asking: BTreeSet<LimitId>,
     /// Caps on concurrency, what is held of each, and by whom.
     caps: BTreeMap<LimitId, u64>,
     held: BTreeMap<LimitId, u64>,
@@ -54,6 +56,14 @@ impl Budget {
         self.closed.insert(limit, until);
     }
 
+    /// Somebody is asked about a limit, or has answered.
+    pub fn ask(&mut self, limit: LimitId, asks: bool) {
+        match asks {
+            true => self.asking.insert(limit),
+            false => self.asking.remove(&limit),
+        };
+    }
+
     /// At most so many at a time.
     pub fn cap(&mut self, limit: LimitId, most: u64) {
         self.caps.insert(limit, most);
@@ -61,6 +71,10 @@ impl Budget {
 
     pub fn uncap(&mut self, limit: LimitId) {
         self.caps.remove(&limit);
+    }
+
+    pub fn is_asked(&self, limit: LimitId) -> bool {
+        self.asking.contains(&limit)
     }
 
     pub fn held(&self, limit: LimitId) -> u64 {
@@ -117,7 +131,9 @@ impl Budget {
             Some(cap) if amount > 0 && self.held(limit) + amount > *cap => Ready::Pending,
             _ => Ready::Now,
         };
-        ready.max(slot).max(closed.map_or(Ready::Now, Ready::At))
+        let asked = self.asking.contains(&limit) && amount > 0;
+        let asked = if asked { Ready::Pending } else { Ready::Now };
+        ready.max(slot).max(asked).max(closed.map_or(Ready::Now, Ready::At))
     }
 }
 
@@ -128,7 +144,7 @@ impl Buckets for Budget {
         let asked = whole.iter().map(|(limit, n)| (*limit, self.ready_at(*limit, *n, now)));
         let worst = asked.max_by_key(|(_, ready)| *ready).filter(|(_, ready)| *ready != Ready::Now);
         if let Some((limit, ready)) = worst {
-            return Err(Short { limit, ready });
+            return Err(Short { limit, ready, asked: self.asking.contains(&limit) });
         }
         for (at, amount) in whole {
             *self.taken.entry(at).or_insert(0) += amount;
@@ -340,6 +356,15 @@ impl World {
         for limit in self.budget.give_back(message) {
             self.scheduler.bucket_changed(limit);
         }
+    }
+
+    /// Somebody is asked about a limit; or has answered, which the scheduler is told.
+    pub fn ask(&mut self, limit: u32, asks: bool) {
+        self.budget.ask(LimitId(limit), asks);
+        if !asks {
+            self.scheduler.bucket_changed(LimitId(limit));
+        }
+        self.check();
     }
 
     /// What a charge to a limit involves changes, and the scheduler is told by the shape.

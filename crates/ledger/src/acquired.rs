@@ -108,6 +108,8 @@ pub struct Shortage {
     pub bucket: BucketName,
     /// When it could pass; `Pending` if somebody has to give back, or to change a setting.
     pub ready: Ready,
+    /// Whether it is `Pending` because the table is being asked. The bucket is posted when it has answered, or could not.
+    pub asked: bool,
 }
 
 /// A bucket that the charges of a message draw on besides those they name.

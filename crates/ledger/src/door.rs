@@ -50,7 +50,7 @@ impl Ledger {
         if let Some(worst) = self.ask(&mut locks, &mut walk, false, now) {
             let bucket = self.name_of(&mut locks, &worst);
             self.watch_short(&mut locks, &worst);
-            return Err(Shortage { bucket, ready: worst.ready });
+            return Err(Shortage { bucket, ready: worst.ready, asked: worst.open && !worst.down });
         }
         self.unwatch_taken(&mut locks, &walk);
         let items = self.take_asked(&mut locks, &walk, true, now);

@@ -14,9 +14,6 @@ use crate::op::Receive;
 use crate::outcome::{Outcome, Refused};
 use crate::settings::{Durability, NANOS_PER_MS};
 
-/// How long a receive waits for what is being drawn.
-const DRAW_NS: u64 = 250 * NANOS_PER_MS;
-
 /// Whoever takes messages of a queue.
 pub(super) struct Consumer<P: Port> {
     pub(super) queue: QueueId,
@@ -29,8 +26,8 @@ pub(super) struct Consumer<P: Port> {
 pub(super) enum Kind<P: Port> {
     /// A subscription.
     Stream(P::Sink),
-    /// A receive that waits until `deadline`.
-    Poll { slot: Slot, deadline: Nanos },
+    /// A receive that waits until `deadline`, and for answers of a table until `latest`.
+    Poll { slot: Slot, deadline: Nanos, latest: Nanos },
 }
 
 impl<P: Port> Engine<P> {
@@ -58,10 +55,11 @@ impl<P: Port> Engine<P> {
         if self.queue(queue).is_none() {
             return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
         }
-        let wait_ns = wait_ms.saturating_mul(NANOS_PER_MS).max(self.draw_wait_ns(queue));
+        let wait_ns = wait_ms.saturating_mul(NANOS_PER_MS);
         let is_patient = wait_ns == 0 && self.scheduler.expects(queue);
         let deadline = if is_patient { Nanos::MAX } else { now.saturating_add(wait_ns) };
-        let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline });
+        let latest = now.saturating_add(self.options.table_wait_ms.saturating_mul(NANOS_PER_MS));
+        let id = self.add_consumer(queue, max, Kind::Poll { slot, deadline, latest });
         self.polls.insert((deadline, id));
         match self.fresh.is_empty() {
             _ if !is_patient => {}
@@ -69,13 +67,6 @@ impl<P: Port> Engine<P> {
             false => self.patient.wait_for_next(id),
         }
         Applied::Later
-    }
-
-    /// Where limits are drawn from a table, whoever does not want to wait waits for the draw all the same: what may run is
-    /// known a few milliseconds later there.
-    fn draw_wait_ns(&self, queue: QueueId) -> u64 {
-        let waits = || self.scheduler.stats(queue).is_some_and(|stats| stats.waiting > 0);
-        if self.limits.ledger().is_remote() && waits() { DRAW_NS } else { 0 }
     }
 
     pub(super) fn subscribe(&mut self, queue: QueueId, credit: u32, sink: P::Sink) -> Applied<P> {
@@ -153,19 +144,43 @@ impl<P: Port> Engine<P> {
             }
         }
         for id in self.patient.take_landed() {
-            self.finish_poll(id, Need::Nothing);
+            self.give_up(id, now);
         }
         while let Some((deadline, id)) = self.polls.first().copied()
             && deadline <= now
         {
-            self.finish_poll(id, Need::Nothing);
+            self.give_up(id, now);
         }
+        // A turn that ended early has not looked at all answers.
+        if !self.busy {
+            let asks = |queue| self.scheduler.asks(queue);
+            for id in self.patient.take_answered(asks) {
+                self.finish_poll(id, Need::Nothing);
+            }
+        }
+    }
+
+    /// A receive has waited long enough. If the table is being asked whether a message of its queue may go, it waits for the
+    /// answer all the same: on a disk of its own the server would have known. It never waits for a refill.
+    fn give_up(&mut self, id: ConsumerId, now: Nanos) {
+        if let Some(Consumer { queue, kind: Kind::Poll { deadline, latest, .. }, .. }) =
+            self.consumers.get_mut(&id)
+            && now < *latest
+            && self.scheduler.asks(*queue)
+        {
+            self.polls.remove(&(*deadline, id));
+            *deadline = *latest;
+            self.polls.insert((*deadline, id));
+            return self.patient.wait_for_answer(*queue, id);
+        }
+        self.finish_poll(id, Need::Nothing);
     }
 
     fn finish_poll(&mut self, id: ConsumerId, need: Need) {
         let Some(consumer) = self.consumers.remove(&id) else { return };
-        let Kind::Poll { slot, deadline } = consumer.kind else { return };
+        let Kind::Poll { slot, deadline, .. } = consumer.kind else { return };
         self.polls.remove(&(deadline, id));
+        self.patient.leave(consumer.queue, id);
         self.scheduler.unsubscribe(id, true, &mut |_| ());
         self.complete(slot, Outcome::Received(consumer.arrived), need);
     }

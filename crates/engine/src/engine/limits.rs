@@ -186,7 +186,9 @@ impl Buckets for Limits {
                 Ok(())
             }
             // From now on it is watched: whoever gives back to it has to say so.
-            Err(Shortage { bucket, ready }) => Err(Short { limit: self.number_of_bucket(bucket), ready }),
+            Err(Shortage { bucket, ready, asked }) => {
+                Err(Short { limit: self.number_of_bucket(bucket), ready, asked })
+            }
         }
     }
 

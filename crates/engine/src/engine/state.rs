@@ -42,6 +42,8 @@ pub struct Options {
     pub ledger: tidegate_ledger::Options,
     /// How the ledger is kept on disk.
     pub keeper: KeeperOptions,
+    /// How long a receive waits at most for a table that limits live in, though it does not want to wait.
+    pub table_wait_ms: u64,
 }
 
 impl Default for Options {
@@ -53,6 +55,7 @@ impl Default for Options {
             seed: [0, 0],
             ledger: tidegate_ledger::Options::default(),
             keeper: KeeperOptions::default(),
+            table_wait_ms: 2_000,
         }
     }
 }
@@ -83,7 +86,7 @@ pub struct Engine<P: Port> {
     pub(super) next_consumer: u32,
     /// Receives that wait, by when they give up.
     pub(super) polls: BTreeSet<(Nanos, ConsumerId)>,
-    /// Those of them that wait for what is on its way.
+    /// Those of them that wait only for what is on its way, to the disk or from a table.
     pub(super) patient: Patient,
     /// Somebody who waited has left.
     pub(super) withdrawn: bool,

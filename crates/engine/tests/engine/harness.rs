@@ -19,7 +19,7 @@ use tidegate_store::journal::Headers;
 
 pub const MS: Nanos = 1_000_000;
 pub const SECOND: Nanos = 1_000 * MS;
-const START: Nanos = 1_700_000_000 * SECOND;
+pub const START: Nanos = 1_700_000_000 * SECOND;
 
 pub type Out = Outcome<SimDisk>;
 
@@ -87,8 +87,13 @@ impl Bench {
     }
 
     pub fn open(disk: SimDisk, now: Nanos) -> Bench {
+        Bench::with(disk, now, Options::default())
+    }
+
+    /// The same, but for how segments and chance are.
+    pub fn with(disk: SimDisk, now: Nanos, options: Options) -> Bench {
         let said = Arc::new(Mutex::new(Said::default()));
-        let options = Options { segment_bytes: 1 << 20, seed: [1, 2], ..Options::default() };
+        let options = Options { segment_bytes: 1 << 20, seed: [1, 2], ..options };
         let (engine, keeper, report) =
             Engine::open(disk.clone(), TestPort(said.clone()), options, now).unwrap();
         Bench { engine, keeper, disk, now, said, report, next_reply: Cell::new(0) }

@@ -8,4 +8,5 @@ mod lifecycle;
 mod namespaces;
 mod queues;
 mod restart;
+mod table;
 mod upgrade;

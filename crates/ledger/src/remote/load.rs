@@ -231,12 +231,20 @@ impl Ledger {
 
     /// The table could not be asked about an account, and is not before `until`.
     pub fn load_failed(&self, key: &AccountKey, until: Nanos, now: Nanos) {
-        self.with_account(key, now, |_, account| {
-            if let Some(state) = account.remote() {
+        let who = self.who(key.space, &key.entity);
+        let mut shard = self.shards.lock(who.shard());
+        if let Some(place) = shard.find(&who).and_then(|holder| find(&shard, holder, key)) {
+            let holder = shard.holder(place.holder);
+            self.refresh(self.at(key.space), holder, place.account, now);
+            if let Some(state) = holder.account(place.account).remote() {
                 state.set_loading(false);
                 state.failed_until = until;
             }
-        });
+            shard.held.set(place.holder);
+            // Those who wait there do not wait for an answer any more.
+            self.post(&mut shard, place.holder, place.account, None);
+        }
+        drop(shard);
         self.tell_decided(key);
     }
 

@@ -55,6 +55,7 @@ pub fn open(config: &Config, dir: &DataDir, shared: Option<Shared>) -> Result<Op
             interval_ms: config.ledger.flush_interval_ms,
             retention: retention(&config.ledger),
         },
+        table_wait_ms: config.ledger.timeout_ms,
         ..Options::default()
     };
     let now = Clock::new().now();

@@ -64,7 +64,8 @@ impl Pending {
             _ => None,
         });
         let waits = ops.iter().any(|op| match op {
-            Op::Receive(receive) => receive.wait_ms > 0,
+            // One that does not want to wait may do so for a table.
+            Op::Receive(receive) => receive.wait_ms > 0 || queues.ledger().is_remote(),
             Op::Acquire(_) => true,
             _ => false,
         });

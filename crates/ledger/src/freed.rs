@@ -34,6 +34,11 @@ impl Freed {
         self.news.store(true, Ordering::Release);
     }
 
+    /// There is something to be told beside buckets.
+    pub(crate) fn note_news(&self) {
+        self.news.store(true, Ordering::Release);
+    }
+
     /// Wakes whoever wants to know, if there is news. No lock is held.
     #[inline]
     pub(crate) fn wake(&self) {

@@ -23,6 +23,7 @@ pub(crate) struct Cursor {
 impl Ledger {
     /// Looks at this many entities, going on where it last stopped, and drops what is idle.
     pub fn sweep(&self, now: Nanos, budget: usize) {
+        self.forget_weights(now);
         let mut cursor = self.sweeping.lock();
         let (mut looked_at, mut ended) = (0, 0);
         while looked_at < budget && ended <= SHARDS {

@@ -66,7 +66,11 @@ impl Patient {
             if !asks(queue) {
                 answered.extend(self.asking.extract_if(from..=to, |_| true).map(|(_, id)| id));
             }
-            next = self.asking.range((std::ops::Bound::Excluded(to), std::ops::Bound::Unbounded)).next().copied();
+            next = self
+                .asking
+                .range((std::ops::Bound::Excluded(to), std::ops::Bound::Unbounded))
+                .next()
+                .copied();
         }
         answered
     }

@@ -188,6 +188,9 @@ impl Ledger {
     /// for and that could not be asked for. Their orders are wanted from now on.
     pub fn idle(&self, now: Nanos, out: &mut Vec<Want>) {
         self.load_held(now, out);
+        if let Some(remote) = &self.remote {
+            self.load_weights(remote, now);
+        }
         self.each_held(out, now, |account, watched, pace| {
             let (due, terms) = (account.is_due(pace, now), Arc::clone(&account.resolved.terms));
             let is_unknown = account.is_unknown();

@@ -190,6 +190,7 @@ impl Ledger {
             self.shape.fetch_add(1, Ordering::Release);
             self.post_space(space.id);
         }
+        self.weighed(key, now);
         self.tell_decided(key);
         applied
     }
@@ -245,6 +246,7 @@ impl Ledger {
             self.post(&mut shard, place.holder, place.account, None);
         }
         drop(shard);
+        self.not_weighed(key, until);
         self.tell_decided(key);
     }
 

@@ -12,6 +12,7 @@
 //! | `load` | settings that come in, and which are to be looked at again |
 //! | `draw` | orders of writes, and what they have brought |
 //! | `decided` | waiting for what is undecided |
+//! | [`weigh`], `weights` | entities that are wanted for their weight alone |
 //! | [`held`] | what deliveries of an earlier run hold |
 
 mod decided;
@@ -21,10 +22,13 @@ mod load;
 mod state;
 pub mod want;
 mod wanted;
+pub mod weigh;
+mod weights;
 
 pub use decided::Decided;
 pub use held::{HeldAgain, HoldId};
 pub use want::{AccountKey, Line, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
+pub use weigh::Weighed;
 
 pub(crate) use state::RemoteAccount;
 pub(crate) use wanted::Remote;

@@ -10,6 +10,7 @@ use tidegate_core::Nanos;
 
 use super::held::Holds;
 use super::want::{AccountKey, RemoteOptions, Want};
+use super::weights::Weights;
 
 type Wake = Box<dyn Fn() + Send + Sync>;
 
@@ -25,6 +26,8 @@ pub(crate) struct Remote {
     pub(super) holds: Mutex<Holds>,
     /// What was closed here, and until when: the other nodes are to know.
     pub(crate) closings: Mutex<HashMap<AccountKey, Nanos>>,
+    /// Entities that are wanted for their weight. Never locked under another lock, nor another under it.
+    pub(super) weights: Mutex<Weights>,
 }
 
 impl Remote {
@@ -37,6 +40,7 @@ impl Remote {
             waiting: Mutex::default(),
             holds: Mutex::default(),
             closings: Mutex::default(),
+            weights: Mutex::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Several ledgers over one table: limits are kept, used, and changed.
 
+mod weights;
 mod world;
 
 use std::sync::Arc;

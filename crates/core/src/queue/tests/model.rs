@@ -393,8 +393,9 @@ impl Model {
             assert!(!can_take || short, "{id} was forgotten");
         }
         for queue in (0..QUEUES).map(QueueId).filter(|queue| self.world.scheduler.asks(*queue)) {
-            let waits =
-                |known: &Known| known.lane.0 == queue && matches!(known.doing, Doing::Waiting | Doing::Coming);
+            let waits = |known: &Known| {
+                known.lane.0 == queue && matches!(known.doing, Doing::Waiting | Doing::Coming)
+            };
             let asked = self.known.iter().filter(|(_, known)| waits(known)).any(|(id, _)| {
                 let whole = self.world.budget.whole(&self.world.sent[id].charges);
                 whole.keys().any(|limit| self.world.budget.is_asked(*limit))

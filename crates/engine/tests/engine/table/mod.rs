@@ -34,8 +34,10 @@ impl Table {
     pub fn weigh(&mut self, entity: &str, weight: Option<u32>) {
         let entry = self.entities.entry(entity.into());
         let entity = entry.or_insert_with(|| {
-            serde_json::from_value(json!({"id": entity, "version": 1, "created_at_ms": 1, "updated_at_ms": 1}))
-                .unwrap()
+            serde_json::from_value(
+                json!({"id": entity, "version": 1, "created_at_ms": 1, "updated_at_ms": 1}),
+            )
+            .unwrap()
         });
         (entity.weight, entity.version) = (weight, entity.version + 1);
     }
@@ -56,7 +58,7 @@ impl Table {
                 Want::Draw(key) => {
                     self.draws += 1;
                     let Some(order) = ledger.order(key, now) else { continue };
-                    let drawn: Vec<Drawn> = 
+                    let drawn: Vec<Drawn> =
                         order.lines.iter().map(|line| self.draw(line.wish.want, now)).collect();
                     ledger.drawn(&order, &drawn, now);
                 }

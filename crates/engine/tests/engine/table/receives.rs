@@ -29,7 +29,8 @@ fn what_was_sent_with_it_is_waited_for_on_the_disk_and_then_at_the_table() {
     bench.create("q", json!({}));
     let (message, queue) = (bench.charged("q", "acme"), bench.queue_id("q"));
     let receive = tidegate_engine::Receive { queue, max: 1, wait_ms: 0 };
-    let both = bench.submit(vec![tidegate_engine::Op::Enqueue(message), tidegate_engine::Op::Receive(receive)]);
+    let both =
+        bench.submit(vec![tidegate_engine::Op::Enqueue(message), tidegate_engine::Op::Receive(receive)]);
     bench.settle();
     (0..2).for_each(|_| assert_eq!(table.answer(&mut bench), 1));
     let outcomes = bench.reply(both).expect("an answer");

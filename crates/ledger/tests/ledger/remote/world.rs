@@ -8,7 +8,7 @@ use tidegate_core::ledger::source::{self, Level, Outstanding, Rate, plan, reserv
 use tidegate_core::ledger::{Bound, Term};
 use tidegate_core::{NANOS_PER_S, Nanos};
 use tidegate_ledger::{
-    Acquire, Acquired, Charge, LeaseTerms, Ledger, Loaded, Options, Order, Refused, RemoteOptions,
+    Acquire, Acquired, Charge, Entity, LeaseTerms, Ledger, Loaded, Options, Order, Refused, RemoteOptions,
     ScopeSettings, Undecided, Want,
 };
 
@@ -30,8 +30,10 @@ pub struct Item {
 pub struct Table {
     pub items: HashMap<Vec<u8>, Item>,
     settings: HashMap<Vec<u8>, ScopeSettings>,
+    pub entities: HashMap<Vec<u8>, Entity>,
     pub system: ScopeSettings,
     pub writes: u64,
+    pub loads: u64,
 }
 
 impl Table {
@@ -98,9 +100,27 @@ impl Table {
         drawn
     }
 
-    pub fn load(&self, entity: &[u8]) -> Loaded {
-        let system = Some(self.system.clone());
-        Loaded { default: self.settings.get(entity).cloned(), system, ..Loaded::default() }
+    pub fn load(&mut self, entity: &[u8]) -> Loaded {
+        self.loads += 1;
+        let (system, default) = (Some(self.system.clone()), self.settings.get(entity).cloned());
+        Loaded { entity: self.entities.get(entity).cloned(), default, system, ..Loaded::default() }
+    }
+
+    /// Somebody gives an entity a weight.
+    pub fn weigh(&mut self, id: &str, weight: u32) {
+        let version = self.entities.get(id.as_bytes()).map_or(1, |entity| entity.version + 1);
+        let entity = Entity {
+            id: id.to_owned(),
+            name: None,
+            parent: None,
+            cascade: false,
+            weight: Some(weight),
+            metadata: Default::default(),
+            version,
+            created_at_ms: 1,
+            updated_at_ms: version,
+        };
+        self.entities.insert(id.into(), entity);
     }
 }
 

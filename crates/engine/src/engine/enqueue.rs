@@ -67,11 +67,12 @@ impl<P: Port> Engine<P> {
             payload: &message.payload,
         };
         let place = self.append(&Record::Message(record));
+        let weight = self.weight(queue, &message.flow, message.weight, now);
         let arrival = Arrival {
             id,
             place,
             flow: &message.flow,
-            weight: message.weight.or_else(|| self.plan_weight(queue, &message.flow)),
+            weight,
             cost: message.cost,
             charges: &self.charges,
             due,
@@ -117,13 +118,6 @@ impl<P: Port> Engine<P> {
                 self.charges.push((number, amount));
             }
         }
-    }
-
-    /// The weight of the entity that a flow is named after.
-    pub(super) fn plan_weight(&self, queue: QueueId, flow: &[u8]) -> Option<u32> {
-        let ledger = self.limits.ledger();
-        let definition = self.queue(queue)?;
-        ledger.weight(ledger.find_space(&definition.kept.namespace)?, flow)
     }
 
     /// Appends a record to what goes to disk next.

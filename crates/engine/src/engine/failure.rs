@@ -161,11 +161,12 @@ impl<P: Port> Engine<P> {
         now: Nanos,
     ) {
         self.renumber_charges(queue, record);
+        let weight = self.weight(queue, record.flow, record.weight, now);
         let arrival = Arrival {
             id: record.id,
             place,
             flow: record.flow,
-            weight: record.weight.or_else(|| self.plan_weight(queue, record.flow)),
+            weight,
             cost: record.cost,
             charges: &self.charges,
             due: record.due,

@@ -14,6 +14,7 @@
 //! | `unsure` | changes of the catalog that failed, and may be on disk all the same |
 //! | `limits`, `grants` | names of limits in numbers, and what deliveries hold of them |
 //! | `waiting` | acquires that wait in line |
+//! | `weights` | weights that come from entities, now or later |
 //! | `edit`, `keys`, `namespaces` | entities, stored limits, throttle keys and namespaces, as users change them |
 //! | `why` | what something waits for |
 //! | `check` | what the simulator looks at |
@@ -48,6 +49,7 @@ mod state;
 mod turn;
 mod unsure;
 mod waiting;
+mod weights;
 mod why;
 
 pub use job::{Chores, Job, JobDone, JobOutcome};

@@ -22,6 +22,7 @@ use super::port::Port;
 use super::restore::{self, Restored};
 use super::stamp::Stamps;
 use super::state::{Engine, Options};
+use super::weights::Unweighed;
 use crate::definition::{Definition, Kept};
 use crate::directory::Directory;
 use crate::keeper::Keeper;
@@ -205,6 +206,7 @@ impl<P: Port> Engine<P> {
             waiting: Numbered::default(),
             waiting_until: BTreeSet::new(),
             wait_queues: Numbered::default(),
+            unweighed: Unweighed::default(),
             purged,
             limbo: Numbered::default(),
             walks: VecDeque::new(),
@@ -263,7 +265,7 @@ impl<P: Port> Engine<P> {
                     charges.iter().filter_map(number).collect()
                 }
             };
-            let weight = found.weight.or_else(|| self.plan_weight(found.queue, &found.flow));
+            let weight = self.weight(found.queue, &found.flow, found.weight, now);
             let arrival = Arrival {
                 id,
                 place: found.place,

@@ -22,6 +22,7 @@ use super::port::Port;
 use super::redrive::Walk;
 use super::stamp::Stamps;
 use super::waiting::{WaitQueue, Waiting};
+use super::weights::Unweighed;
 use crate::definition::Definition;
 use crate::directory::Directory;
 use crate::keeper::{KeeperOptions, Purged};
@@ -102,6 +103,8 @@ pub struct Engine<P: Port> {
     pub(super) waiting_until: BTreeSet<(Nanos, MessageId)>,
     /// The queue that they wait in, for each namespace.
     pub(super) wait_queues: Numbered<SpaceId, WaitQueue>,
+    /// Flows whose weight is asked for.
+    pub(super) unweighed: Unweighed,
     /// Namespaces whose history the keeper has to drop.
     pub(super) purged: Purged,
     /// Failed messages that a hook is asked about.

@@ -29,6 +29,7 @@ impl<P: Port> Engine<P> {
     pub fn turn(&mut self, now: Nanos) -> Option<Job<P::Disk>> {
         self.end_unheard(now);
         self.hear_freed();
+        self.hear_weights();
         self.busy = self.fire(now) | self.deliver(now);
         self.end_waiting(now);
         self.hand_out(now);

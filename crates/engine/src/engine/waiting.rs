@@ -65,11 +65,13 @@ impl<P: Port> Engine<P> {
             return Err(Refused::QueueFull("the most acquires that may wait"));
         }
         let id = MessageId(self.stamps.next(now));
+        let flow = charges.first().map(|(name, _)| entity_of(name));
+        let weight = flow.and_then(|entity| self.weight_of(space, line.queue, entity, now));
         let arrival = Arrival {
             id,
             place: Place { segment: 0, offset: 0, len: 0 },
-            flow: charges.first().map(|(name, _)| entity_of(name)).unwrap_or_default(),
-            weight: charges.first().and_then(|(name, _)| self.weight_of(space, entity_of(name))),
+            flow: flow.unwrap_or_default(),
+            weight,
             cost: 1,
             charges: &self.charges,
             due: None,
@@ -208,11 +210,6 @@ impl<P: Port> Engine<P> {
         };
         let ready = checked.ready.max(Ready::At(now));
         Ok(Denied { statuses: checked.statuses, ready, bucket })
-    }
-
-    /// The weight that an entity's plan has.
-    pub(super) fn weight_of(&self, space: SpaceId, entity: &[u8]) -> Option<u32> {
-        self.limits.ledger().weight(space, entity)
     }
 }
 

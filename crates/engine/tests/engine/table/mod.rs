@@ -1,6 +1,7 @@
 //! Limits that live in a table, which the test plays: it answers when the test says so.
 
 mod receives;
+mod weights;
 
 use std::collections::BTreeMap;
 
@@ -17,9 +18,10 @@ use crate::harness::{Bench, Out, SECOND, START, got};
 #[derive(Default)]
 pub struct Table {
     pub system: ScopeSettings,
+    pub settings: BTreeMap<Vec<u8>, ScopeSettings>,
     pub entities: BTreeMap<Vec<u8>, Entity>,
-    /// Whether draws find nothing.
-    pub is_drained: bool,
+    /// Whose buckets have nothing left.
+    pub drained: Vec<&'static str>,
     pub loads: Vec<String>,
     pub draws: u64,
 }
@@ -52,14 +54,15 @@ impl Table {
                 Want::Load(key) => {
                     self.loads.push(String::from_utf8_lossy(&key.entity).into_owned());
                     let entity = self.entities.get(&*key.entity).cloned();
-                    let system = Some(self.system.clone());
-                    ledger.loaded(key, Loaded { entity, system, ..Loaded::default() }, now).unwrap();
+                    let (system, default) =
+                        (Some(self.system.clone()), self.settings.get(&*key.entity).cloned());
+                    ledger.loaded(key, Loaded { entity, default, system, ..Loaded::default() }, now).unwrap();
                 }
                 Want::Draw(key) => {
                     self.draws += 1;
                     let Some(order) = ledger.order(key, now) else { continue };
                     let drawn: Vec<Drawn> =
-                        order.lines.iter().map(|line| self.draw(line.wish.want, now)).collect();
+                        order.lines.iter().map(|line| self.draw(&key.entity, line.wish.want, now)).collect();
                     ledger.drawn(&order, &drawn, now);
                 }
             }
@@ -68,8 +71,8 @@ impl Table {
         wants.len()
     }
 
-    fn draw(&self, want: u64, now: u64) -> Drawn {
-        match self.is_drained {
+    fn draw(&self, entity: &[u8], want: u64, now: u64) -> Drawn {
+        match self.drained.iter().any(|drained| drained.as_bytes() == entity) {
             true => Drawn { ready: Some(now + 3600 * SECOND), ..Drawn::default() },
             false => Drawn { got: want, left: 1 << 40, decays_from: now + SECOND, ..Drawn::default() },
         }
@@ -106,10 +109,10 @@ pub fn bench() -> Bench {
 }
 
 impl Bench {
-    /// A message that pays 1 of an entity's `rpm`.
+    /// A message that pays 1 of an entity's `rpm`, and brings its weight.
     fn charged(&self, queue: &str, entity: &str) -> Enqueue {
         let name = tidegate_core::ledger::charge::encode(entity.as_bytes(), "gpt-4", "rpm");
-        Enqueue { charges: vec![(name.into(), 1)], ..self.message(queue, entity) }
+        Enqueue { charges: vec![(name.into(), 1)], weight: Some(1), ..self.message(queue, entity) }
     }
 
     /// A receive that is under way.

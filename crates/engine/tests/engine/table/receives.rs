@@ -39,7 +39,7 @@ fn what_was_sent_with_it_is_waited_for_on_the_disk_and_then_at_the_table() {
 
 #[test]
 fn nobody_waits_for_a_refill() {
-    let (mut bench, mut table) = (bench(), Table { is_drained: true, ..Table::with("rpm=1/hour") });
+    let (mut bench, mut table) = (bench(), Table { drained: vec!["acme"], ..Table::with("rpm=1/hour") });
     bench.create("q", json!({}));
     bench.put(bench.charged("q", "acme"));
     let poll = bench.poll("q", 0);
@@ -63,7 +63,7 @@ fn nobody_waits_for_a_slot_that_others_have() {
     let (mut bench, mut table) = (bench(), Table::with("rpm=100/hour inflight=1"));
     bench.create("q", json!({}));
     bench.put(bench.charged("q", "acme"));
-    table.is_drained = true;
+    table.drained = vec!["acme"];
     let poll = bench.poll("q", 0);
     (0..2).for_each(|_| assert_eq!(table.answer(&mut bench), 1));
     assert_eq!(bench.polled(poll), Some(vec![]));
@@ -74,7 +74,7 @@ fn what_may_go_goes_at_once() {
     let (mut bench, mut table) = (bench(), Table::with("rpm=100/hour"));
     bench.create("q", json!({}));
     bench.put(bench.charged("q", "acme"));
-    let plain = Enqueue { flow: "free".into(), ..bench.message("q", "free") };
+    let plain = Enqueue { flow: "free".into(), weight: Some(1), ..bench.message("q", "free") };
     bench.put(plain);
     let poll = bench.poll("q", 0);
     assert_eq!(bench.polled(poll), Some(vec!["free".to_owned()]));

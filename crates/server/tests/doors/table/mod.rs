@@ -1,6 +1,7 @@
 //! A table that servers share: a door over one, and what servers of one see of each other.
 
 mod door;
+mod queues;
 mod servers;
 mod shared;
 

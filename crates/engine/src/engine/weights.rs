@@ -13,9 +13,12 @@ use tidegate_ledger::{SpaceId, Weighed};
 use super::port::Port;
 use super::state::Engine;
 
+/// The queues that have a flow of a name.
+type Queues = SmallVec<[(SpaceId, QueueId); 2]>;
+
 /// Flows whose newest message waits for the weight of an entity, by name. The ledger has a bound for these.
 #[derive(Debug, Default)]
-pub(super) struct Unweighed(HashMap<Box<[u8]>, SmallVec<[(SpaceId, QueueId); 2]>>);
+pub(super) struct Unweighed(HashMap<Box<[u8]>, Queues>);
 
 impl Unweighed {
     /// The weight of this flow is asked for.
@@ -23,7 +26,7 @@ impl Unweighed {
         match self.0.get_mut(flow) {
             Some(queues) if queues.contains(&(space, queue)) => {}
             Some(queues) => queues.push((space, queue)),
-            None => drop(self.0.insert(flow.into(), SmallVec::from_iter([(space, queue)]))),
+            None => drop(self.0.insert(flow.into(), Queues::from_iter([(space, queue)]))),
         }
     }
 

@@ -107,6 +107,7 @@ impl Plan {
                     interval_ms: *chance.pick(&[20, 100, 200, 400]),
                     retention: Default::default(),
                 },
+                ..Options::default()
             },
             phases: chance.between(1, 3),
             queues: chance.between(1, 4),

@@ -3,7 +3,7 @@
 import pytest
 
 import ledger_figures
-from deliveries import SOON, received
+from deliveries import received
 from ledger_clients import LEDGER_TRANSPORTS, HttpLedger
 from ledger_refusal import refusal, refused
 from polling import eventually
@@ -35,7 +35,7 @@ def left(ledger, entity="acme", limit="tpm"):
 def test_a_delivery_acquires_and_tells_what_it_took(ledger, queue):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE, ("other", "gpt-4", {"tpm": 5})])
     assert left(ledger) == 100, "nothing is taken before it is delivered"
-    (message,) = ledger.receive(queue, **SOON)
+    (message,) = ledger.receive(queue)
     assert sorted(message.charges) == [("acme", "gpt-4", "tpm", 30), ("other", "gpt-4", "tpm", 5)]
     assert (left(ledger), left(ledger, "other")) == (70, 95)
     assert ledger.ack(queue, message.receipt) == [None]
@@ -45,7 +45,7 @@ def test_a_delivery_acquires_and_tells_what_it_took(ledger, queue):
 @pytest.mark.parametrize("cost, then", [({"tpm": 10}, 90), ({"tpm": 80}, 20), ({"tpm": 150}, -50)])
 def test_an_ack_settles_the_real_cost(ledger, queue, cost, then):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE])
-    (message,) = ledger.receive(queue, **SOON)
+    (message,) = ledger.receive(queue)
     assert ledger.ack(queue, message.receipt, cost=cost) == [None]
     assert left(ledger) == then
     (total,) = ledger.usage(entity="acme", window="hour")["totals"]
@@ -54,7 +54,7 @@ def test_an_ack_settles_the_real_cost(ledger, queue, cost, then):
 
 def test_a_nack_gives_back_what_it_says(ledger, queue):
     ledger.enqueue(queue, b"x", entity_charges=[CHARGE])
-    (message,) = ledger.receive(queue, **SOON)
+    (message,) = ledger.receive(queue)
     assert ledger.nack(queue, message.receipt, cost={"tpm": 0}) == [None]
     assert left(ledger) == 100
     (again,) = ledger.receive(queue, wait_ms=5_000)
@@ -68,11 +68,11 @@ def test_a_nack_gives_back_what_it_says(ledger, queue):
 
 def test_a_release_gives_all_back_and_a_timeout_only_slots(settler):
     settler.enqueue("q", b"x", entity_charges=[CHARGE])
-    (message,) = settler.receive("q", **SOON)
+    (message,) = settler.receive("q")
     assert (left(settler), left(settler, limit="inflight")) == (70, 4)
     assert settler.release("q", message.receipt) == [None]
     assert (left(settler), left(settler, limit="inflight")) == (100, 5)
-    settler.receive("q", **SOON)
+    settler.receive("q")
     eventually(lambda: left(settler, limit="inflight") == 5, "the lease of the message ran out")
     assert left(settler) == 70
 
@@ -81,7 +81,7 @@ def test_a_message_waits_until_its_charge_can_be_paid(ledger, queue):
     lease = ledger.acquire(("acme", "gpt-4", {"tpm": 80})).lease
     ledger.enqueue(queue, b"late", entity_charges=[CHARGE])
     ledger.enqueue(queue, b"other", key="b", entity_charges=[("other", "gpt-4", {"tpm": 30})])
-    (message,) = ledger.receive(queue, **SOON)
+    (message,) = ledger.receive(queue)
     assert message.payload == b"other"
     assert ledger.receive(queue) == []
     ledger.settle_lease(lease, {"tpm": 10})

@@ -6,7 +6,6 @@ import pytest
 
 from clients import TRANSPORTS
 from decision import Limit
-from deliveries import SOON
 from ledger_clients import LEDGER_TRANSPORTS
 from ledger_refusal import refusal, refused
 from polling import eventually
@@ -177,7 +176,7 @@ def test_a_deleted_namespace_is_refused_everywhere_until_it_is_recovered(ledger,
     assert ledger.entity("acme")["id"] == "acme"
     ledger.settle_lease(lease, {"tpm": 20})
     assert ledger.available("acme", "gpt-4", tpm=80)["allowed"] is True
-    (message,) = ledger.receive("q", **SOON)
+    (message,) = ledger.receive("q")
     assert message.payload == b"x" and ledger.take_limit("key").remaining == 4
     admin.close()
 

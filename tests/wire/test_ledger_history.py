@@ -10,7 +10,6 @@ import httpx
 import pytest
 
 from decision import Refused
-from deliveries import SOON
 from ledger_clients import LEDGER_TRANSPORTS
 from ledger_refusal import refusal
 from polling import eventually
@@ -271,5 +270,5 @@ def test_why_nothing_is_in_the_way(ledger):
     ledger.create("q")
     id = ledger.enqueue("q", b"x")
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "ready"
-    ledger.receive("q", **SOON)
+    ledger.receive("q")
     assert ledger.why_message("q", id)["lanes"][0]["state"] == "leased"

@@ -4,8 +4,9 @@
 //! second, which waits for the disk. While that waits, the next operations are applied: they share the next wait. A
 //! third keeps the ledger, now and then.
 //!
-//! A few records that come alone are brought to disk by the engine's own thread: to wake the other one and to be woken
-//! takes as long as half a sync. Not if a timer is near, and not on a disk that was slow the last time.
+//! What is not much is brought to disk by the engine's own thread: to wake the other one and to be woken takes as long as
+//! half a sync, and whatever arrives meanwhile shares the next one. Not if a timer is near, and not on a disk that was slow the
+//! last time.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -184,7 +185,7 @@ fn sharpen_timers() {
 
 /// The engine's own thread waits for the disk if there are few bytes to write, the disk took less than this for the
 /// last ones, and nothing is due within so long.
-const FEW_BYTES: usize = 16 * 1024;
+const FEW_BYTES: usize = 256 * 1024;
 const QUICK_DISK_NS: u64 = 500_000;
 const CALM_NS: u64 = 2_000_000;
 
@@ -236,7 +237,7 @@ impl<P: Port> Loop<P> {
         }
     }
 
-    /// Whether the engine itself waits for the disk: nobody else wants it meanwhile, and it is not for long.
+    /// Whether the engine itself waits for the disk: nothing is due meanwhile, and it is not for long.
     fn may_wait(&self, job: &Job<P::Disk>, now: Nanos) -> bool {
         job.bytes() <= FEW_BYTES
             && !self.stopping
@@ -244,7 +245,6 @@ impl<P: Port> Loop<P> {
             && self.journal.is_idle()
             && self.journal.last_job_ns() < QUICK_DISK_NS
             && self.engine.next_due().is_none_or(|due| due > now + CALM_NS)
-            && self.shared.inbox.lock().messages.is_empty()
     }
 
     /// Waits until there is something to do, and takes it. False when the engine is to end.

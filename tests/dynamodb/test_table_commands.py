@@ -22,6 +22,7 @@ def test_a_table_is_made_once_looked_at_listed_and_deleted(emulator, entity):
     assert status.returncode == 0, status.stderr
     told = json.loads(status.stdout)
     assert told["table"] == table.name and told["layout"] == "0.10.0" and told["usable"]
+    assert told["servers"] == []
     listed = run_tidegate("dynamodb", "list", "--endpoint", emulator.url, "--region", REGION, env=CREDENTIALS)
     assert table.name in listed.stdout
     assert table.command("migrate").returncode == 0, "nothing to do"

@@ -66,11 +66,10 @@ impl Handle {
 
     /// The other nodes that live, asked of the table now: their numbers, and where each is reached if it has said so.
     pub async fn others(&self) -> Result<Vec<(u16, Option<String>)>, Fault> {
-        let found = self.shared.table.peers().await;
+        let found = self.shared.table.living(self.shared.now_ms()).await;
         self.shared.counters.called(Operation::Heartbeat, &found);
-        let (peers, now_ms, own) = (found?, self.shared.now_ms(), self.holder().node);
-        let living = peers.into_iter().filter(|peer| peer.number != own && peer.expires_ms > now_ms);
-        Ok(living.map(|peer| (peer.number, peer.address)).collect())
+        let others = found?.into_iter().filter(|peer| peer.number != self.holder().node);
+        Ok(others.map(|peer| (peer.number, peer.address)).collect())
     }
 
     /// Where others reach this node.

@@ -52,6 +52,14 @@ impl Table {
         let found = self.query_some(&query, usize::MAX, 16).await?;
         Ok(found.items.iter().filter_map(Peer::of).collect())
     }
+
+    /// Nodes that live, by number.
+    pub async fn living(&self, now_ms: u64) -> Result<Vec<Peer>, Fault> {
+        let mut peers = self.peers().await?;
+        peers.retain(|peer| peer.expires_ms > now_ms);
+        peers.sort_unstable_by_key(|peer| peer.number);
+        Ok(peers)
+    }
 }
 
 /// What is known of the other nodes.

@@ -101,8 +101,16 @@ pub fn run(args: Args) -> Result<(), Failure> {
             })
         }
         Action::Status { place } => {
-            let status = place.run(async |table, _| table.status().await)?;
-            place.print(&shown::document(&status), || shown::status(&status, &place))
+            let (status, servers) = place.run(async |table, now_ms| {
+                let status = table.status().await?;
+                // Who uses it is of no interest while it cannot be.
+                let servers = match status.problem {
+                    None => table.living(now_ms).await?,
+                    Some(_) => Vec::new(),
+                };
+                Ok((status, servers))
+            })?;
+            place.print(&shown::document(&status, &servers), || shown::status(&status, &servers, &place))
         }
         Action::List { place } => {
             let tables = place.run(async |table, _| table.list().await)?;

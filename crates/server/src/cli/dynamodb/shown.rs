@@ -1,6 +1,7 @@
 //! A table as it is shown.
 
 use serde_json::{Value, json};
+use tidegate_dynamodb::node::peer::Peer;
 use tidegate_dynamodb::{Migrated, Status};
 
 use super::place::Place;
@@ -8,7 +9,8 @@ use crate::cli::Failure;
 use crate::cli::table::{bytes, count, facts};
 
 /// For programs.
-pub fn document(status: &Status) -> Value {
+pub fn document(status: &Status, servers: &[Peer]) -> Value {
+    let server = |peer: &Peer| json!({"number": peer.number, "address": peer.address});
     json!({
         "table": status.table,
         "state": status.state,
@@ -24,15 +26,28 @@ pub fn document(status: &Status) -> Value {
         "missing_indexes": status.missing_indexes,
         "expires": status.expires,
         "deletion_protection": status.deletion_protection,
+        "servers": servers.iter().map(server).collect::<Vec<_>>(),
     })
 }
 
 /// For people.
-pub fn status(status: &Status, place: &Place) -> Result<String, Failure> {
-    Ok(text(status, place.location()?))
+pub fn status(status: &Status, servers: &[Peer], place: &Place) -> Result<String, Failure> {
+    Ok(text(status, servers, place.location()?))
 }
 
-fn text(status: &Status, location: String) -> String {
+/// Those that use the table, each with its number.
+fn told_servers(servers: &[Peer]) -> String {
+    let told = |peer: &Peer| match &peer.address {
+        Some(address) => format!("{} at {address}", peer.number),
+        None => format!("{} (does not say where: set ledger.advertise)", peer.number),
+    };
+    match servers {
+        [] => "none".to_owned(),
+        servers => servers.iter().map(told).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn text(status: &Status, servers: &[Peer], location: String) -> String {
     let on = |on: bool| if on { "on" } else { "off" }.to_owned();
     let layout = match &status.version {
         Some(version) => match version.own {
@@ -57,6 +72,7 @@ fn text(status: &Status, location: String) -> String {
         ("billing", billing.to_owned()),
         ("expiry of items", on(status.expires)),
         ("deletion protection", on(status.deletion_protection)),
+        ("servers", told_servers(servers)),
     ])
 }
 
@@ -112,6 +128,14 @@ mod tests {
             version: Some(version),
             problem: None,
         };
+        let server = |number, address: Option<&str>| Peer {
+            number,
+            life: 1,
+            expires_ms: 0,
+            address: address.map(str::to_owned),
+            owner: None,
+        };
+        let servers = [server(1, Some("10.0.3.17:6380")), server(4, None)];
         expect![[r#"
             table                limits
             where                AWS, eu-central-1
@@ -123,7 +147,9 @@ mod tests {
             billing              by request
             expiry of items      on
             deletion protection  off
+            servers              1 at 10.0.3.17:6380, 4 (does not say where: set ledger.advertise)
         "#]]
-        .assert_eq(&text(&status, "AWS, eu-central-1".to_owned()));
+        .assert_eq(&text(&status, &servers, "AWS, eu-central-1".to_owned()));
+        assert_eq!(told_servers(&[]), "none");
     }
 }

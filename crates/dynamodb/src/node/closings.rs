@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::{StreamExt, stream};
 use tidegate_core::Nanos;
 use tidegate_ledger::{AccountKey, Refused};
 
@@ -16,6 +17,9 @@ use crate::table::closing::Closing;
 
 /// How often what was closed here is told.
 const TELL: Duration = Duration::from_millis(200);
+
+/// How many are told at once.
+const AT_ONCE: usize = 8;
 
 const NANOS_PER_MS: u64 = 1_000_000;
 
@@ -35,7 +39,9 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
         shared.counters.called(Operation::Close, &found);
         match found {
             Ok(found) => known = shared.close_all(found, &known).await,
-            Err(fault) => drop(shared.failed(&fault)),
+            Err(fault) => {
+                shared.failed(&fault);
+            }
         }
         tokio::time::sleep(revalidation(&shared)).await;
     }
@@ -44,13 +50,15 @@ pub(crate) async fn follow(shared: Arc<Shared>) {
 impl Shared {
     /// Tells what was closed here and is not told yet. What the table does not take is tried again with the next.
     pub(crate) async fn tell_closings(&self) {
-        let mut left = std::mem::take(&mut *lock(&self.untold_closings));
-        left.extend(self.ledger.take_closings());
-        let mut untold = Vec::new();
-        for (key, until) in left {
-            if until <= self.now() || is_too_long(&key.entity) {
-                continue;
-            }
+        let now = self.now();
+        let left = {
+            let mut untold = lock(&self.untold_closings);
+            // One that is new ends later than the one that could not be told.
+            untold.extend(self.ledger.take_closings());
+            untold.retain(|key, until| *until > now && !is_too_long(&key.entity));
+            untold.clone()
+        };
+        let telling = stream::iter(left).for_each_concurrent(AT_ONCE, async |(key, until)| {
             let told = self.tell_closing(&key, until).await;
             self.counters.called(Operation::Close, &told);
             match told {
@@ -59,11 +67,12 @@ impl Shared {
                 Err(Fault::Deleted(_)) => {}
                 Err(fault) => {
                     self.failed(&fault);
-                    untold.push((key, until));
+                    return;
                 }
             }
-        }
-        lock(&self.untold_closings).extend(untold);
+            lock(&self.untold_closings).remove(&key);
+        });
+        telling.await;
     }
 
     async fn tell_closing(&self, key: &AccountKey, until: Nanos) -> Result<(), Fault> {
@@ -78,22 +87,15 @@ impl Shared {
     async fn close_all(&self, found: Vec<Closing>, known: &HashSet<Closing>) -> HashSet<Closing> {
         let mut closed = HashSet::with_capacity(found.len());
         for closing in found {
-            // Another namespace of that name may have come, and the table may not say which it is.
-            let is_it = match known.contains(&closing) {
-                true => true,
-                false => self
-                    .table
-                    .find_space(&closing.space)
-                    .await
-                    .is_ok_and(|ns| ns.as_ref() == Some(&closing.ns)),
-            };
-            if !is_it {
-                continue;
-            }
-            if !known.contains(&closing)
-                && let Err(refused) = self.closed_elsewhere(&closing)
-            {
-                tracing::warn!(%refused, "what another node has closed stays open here");
+            if !known.contains(&closing) {
+                // Another namespace of that name may have come. If the table does not tell, the next look asks again.
+                let space = self.table.find_space(&closing.space).await;
+                if !space.is_ok_and(|ns| ns.as_ref() == Some(&closing.ns)) {
+                    continue;
+                }
+                if let Err(refused) = self.closed_elsewhere(&closing) {
+                    tracing::warn!(%refused, "what another node has closed stays open here");
+                }
             }
             closed.insert(closing);
         }

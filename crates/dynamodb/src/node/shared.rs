@@ -53,8 +53,8 @@ pub(crate) struct Shared {
     pub(crate) refused: Mutex<HashMap<AccountKey, String>>,
     pub(crate) returns: Mutex<Returns>,
     pub(crate) unflushed: Mutex<Unflushed>,
-    /// What was closed here and could not be told yet.
-    pub(crate) untold_closings: Mutex<Vec<(AccountKey, Nanos)>>,
+    /// What was closed here and is not told yet.
+    pub(crate) untold_closings: Mutex<HashMap<AccountKey, Nanos>>,
     /// Changes that could not be told yet.
     pub(crate) events: Mutex<Vec<Named>>,
     /// Held while what was loaded is taken over, and while an edit is.

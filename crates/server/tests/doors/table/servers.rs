@@ -141,10 +141,13 @@ fn what_is_closed_at_one_server_is_closed_at_all() {
     let shared = Shared::new();
     let mut config = shared.config();
     config.ledger.config_refresh_ms = 100;
+    (config.ledger.request_timeout_ms, config.ledger.request_attempts, config.ledger.timeout_ms) =
+        (500, 1, 5_000);
     let (one, two) = (Door::with(config.clone()), Door::with(config.clone()));
     let (mut one, mut two) = (one.connect(), two.connect());
-    one.document(LIMITS);
-    one.ask("LIMIT SET provider 100 100 1");
+    // More than is asked for here: who is refused is refused because it is closed.
+    one.document(r#"LIMITS SET RESOURCE gpt-4 {"limits":["rpm=1000000/hour"]}"#);
+    one.ask("LIMIT SET provider 1000000 1 1");
     assert_eq!(two.ask("ACQUIRE a gpt-4 rpm 1 QUIET")[0], 1);
     assert_eq!(two.ask("LIMIT TAKE provider")[0], 1);
     one.document("BUCKET CLOSE a gpt-4 600000");
@@ -163,6 +166,13 @@ fn what_is_closed_at_one_server_is_closed_at_all() {
     let closed = (0..100_000).map(|_| late.ask("ACQUIRE a gpt-4 rpm 1 QUIET")).find(|answer| answer[0] == 0);
     assert!(closed.is_some());
     assert_eq!(late.ask("ACQUIRE b gpt-4 rpm 1 QUIET")[0], 1);
+    // What is closed while the table is down is told once it is back.
+    shared.proxy.down();
+    one.document("BUCKET CLOSE c gpt-4 600000");
+    assert_eq!(one.ask("ACQUIRE a gpt-4 rpm 1 WAIT 500 QUIET")[0], 0, "it has been tried by then");
+    shared.proxy.up();
+    let closed = (0..100_000).map(|_| two.ask("ACQUIRE c gpt-4 rpm 1 QUIET")).find(|answer| answer[0] == 0);
+    assert!(closed.is_some());
     // What is closed for longer stays so.
     let longest = told(&mut one);
     one.document("LIMIT CLOSE provider 1000");

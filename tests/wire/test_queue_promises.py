@@ -1,6 +1,7 @@
 """What the Queue door promises, measured from outside: shares, rates, waits, and what a crash leaves."""
 
 import collections
+import queue
 import threading
 import time
 
@@ -124,18 +125,33 @@ def test_a_quiet_tenant_hardly_waits_beside_a_noisy_one(client, server, name):
     client.delete(name)
 
 
-def test_a_throttled_rate_is_kept_to_two_percent_and_never_exceeded(client, name):
+def ack_all(client, name, receipts):
+    """Acks what comes, until nothing more does. A bucket of 50 ms runs over while a consumer waits for the disk by itself."""
+    while batch := receipts.get():
+        client.ack(name, *batch)
+
+
+def test_a_throttled_rate_is_kept_to_two_percent_and_never_exceeded(client, server, name):
     """200/s with a burst of 10, over 10 s."""
     client.create(name)
     client.set_limit(name, 10, 200, 1)
     fill(client, name, "a", 3_000, throttle=[name])
+    receipts, acker = queue.SimpleQueue(), RespQueues(server)
+    acks = threading.Thread(target=ack_all, args=(acker, name, receipts))
+    acks.start()
     started, count, latest = time.monotonic(), 0, 0
-    while time.monotonic() - started < 10:
-        messages = client.receive(name, count=100, wait_ms=500)
-        count += len(messages)
-        latest = time.monotonic() - started
-        assert count <= 10 + 200 * latest + 1, f"{count} after {latest:.3f} s"
-        client.ack(name, *[message.receipt for message in messages])
+    try:
+        while time.monotonic() - started < 10:
+            messages = client.receive(name, count=100, wait_ms=500)
+            count += len(messages)
+            latest = time.monotonic() - started
+            assert count <= 10 + 200 * latest + 1, f"{count} after {latest:.3f} s"
+            if messages:
+                receipts.put([message.receipt for message in messages])
+    finally:
+        receipts.put(None)
+        acks.join()
+        acker.close()
     assert count >= 0.98 * (10 + 200 * latest), f"{count} in {latest:.2f} s"
     client.delete(name)
     client.del_limit(name)

@@ -184,10 +184,10 @@ fn sharpen_timers() {
 }
 
 /// The engine's own thread waits for the disk if there are few bytes to write, the disk took less than this for the
-/// last ones, and nothing is due within so long.
+/// last ones, and nothing is due within so long: a quick disk is slow at times, and who is parked at a limit is not to wait for that.
 const FEW_BYTES: usize = 256 * 1024;
 const QUICK_DISK_NS: u64 = 500_000;
-const CALM_NS: u64 = 2_000_000;
+const CALM_NS: u64 = 20_000_000;
 
 struct Loop<P: Port> {
     engine: Engine<P>,

@@ -164,16 +164,11 @@ fn calls_are_late_by_what_is_said() {
 fn a_held_call_is_done_when_it_is_released_and_a_held_answer_before() {
     let (emulator, proxy) = with_table();
     for (fault, key, done_before) in [(Fault::Held, "a", false), (Fault::HeldAnswer, "b", true)] {
-        proxy.forget_calls();
         proxy.once("PutItem", fault);
         std::thread::scope(|scope| {
             let held = scope.spawn(|| call(proxy.address(), "PutItem", &put(key)));
-            proxy.wait_for("PutItem", 1);
-            if done_before {
-                while !keys(&emulator).contains(&key.to_owned()) {}
-            } else {
-                assert!(!keys(&emulator).contains(&key.to_owned()));
-            }
+            proxy.wait_for_held();
+            assert_eq!(keys(&emulator).contains(&key.to_owned()), done_before);
             assert!(!held.is_finished());
             proxy.release();
             assert_eq!(held.join().expect("no panic").expect("an answer").0, 200);

@@ -25,7 +25,7 @@ fn nobody_adds_up_what_is_on_its_way() {
     // The first item of usage is there, and the node has not heard of it.
     world.proxy.once("PutItem", Fault::HeldAnswer);
     let stopping = thread::spawn(move || node.stop());
-    world.proxy.wait_for("PutItem", 1);
+    world.proxy.wait_for_held();
     assert!(ledger.open_minutes(space, &everything()).is_empty());
     assert_eq!(handle.unflushed("default", &everything()).len(), 1);
     let mut at_rest = Box::pin(handle.at_rest());

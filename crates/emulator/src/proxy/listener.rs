@@ -147,6 +147,14 @@ impl Proxy {
     pub fn wait_for(&self, operation: &str, count: u64) {
         assert!(self.plan.wait_for(operation, count), "no {count} calls of {operation}: {:?}", self.counts());
     }
+
+    /// Waits until a call or an answer is held.
+    ///
+    /// # Panics
+    /// When none is: the test has then failed.
+    pub fn wait_for_held(&self) {
+        assert!(self.plan.wait_for_held(), "nothing is held: {:?}", self.counts());
+    }
 }
 
 impl Drop for Proxy {

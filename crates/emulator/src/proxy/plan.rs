@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::call::Call;
 use super::fault::Fault;
@@ -44,6 +44,8 @@ struct State {
     latency: Duration,
     date_offset_ms: i64,
     releases: u64,
+    /// Calls and answers that are held now.
+    held: u64,
     counts: BTreeMap<String, u64>,
     calls: VecDeque<Call>,
 }
@@ -65,6 +67,7 @@ impl Plan {
             latency: Duration::ZERO,
             date_offset_ms: 0,
             releases: 0,
+            held: 0,
             counts: BTreeMap::new(),
             calls: VecDeque::new(),
         };
@@ -160,7 +163,11 @@ impl Plan {
     /// Waits until something is released, or there is no service.
     pub fn hold(&self, releases: u64) {
         let still = |state: &mut State| state.power == Power::Up && state.releases == releases;
-        drop(self.ordered.wait_while(self.state(), still));
+        let mut state = self.state();
+        state.held += 1;
+        self.came.notify_all();
+        let mut state = self.ordered.wait_while(state, still).unwrap_or_else(PoisonError::into_inner);
+        state.held -= 1;
     }
 
     /// Waits until there is a service again, or none for good.
@@ -184,14 +191,17 @@ impl Plan {
 
     /// Waits until so many calls of an operation have come; whether they have.
     pub fn wait_for(&self, operation: &str, count: u64) -> bool {
-        let deadline = Instant::now() + PATIENCE;
-        let mut state = self.state();
-        while state.counts.get(operation).copied().unwrap_or(0) < count {
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
-            let (woken, _) = self.came.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
-            state = woken;
-        }
-        true
+        self.wait_until(|state| state.counts.get(operation).copied().unwrap_or(0) >= count)
+    }
+
+    /// Waits until a call or an answer is held; whether one is.
+    pub fn wait_for_held(&self) -> bool {
+        self.wait_until(|state| state.held > 0)
+    }
+
+    fn wait_until(&self, holds: impl Fn(&State) -> bool) -> bool {
+        let waited = self.came.wait_timeout_while(self.state(), PATIENCE, |state| !holds(state));
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 }
 

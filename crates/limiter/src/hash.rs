@@ -1,9 +1,9 @@
 //! What is kept of a key: a keyed 128-bit hash, 32 bits of namespace and 96 bits of key.
 //!
-//! The hash is secret (SipHash-1-3 under a random key), so nobody outside can choose two keys that collide;
+//! The hash is secret ([`Sip`] under a random key), so nobody outside can choose two keys that collide;
 //! by chance, two of 10 million keys of a namespace do so with a probability of 6 in 10^16.
 
-use siphasher::sip128::SipHasher13;
+use crate::sip::Sip;
 
 /// The identity of a key inside the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,28 +46,29 @@ impl KeyHash {
 /// Hashes keys under one secret.
 #[derive(Clone)]
 pub struct KeyHasher {
-    sip: SipHasher13,
+    sip: Sip,
 }
 
 impl KeyHasher {
     /// A hasher under this secret. State that was stored under another secret means nothing to it.
     pub fn new(secret: [u8; 16]) -> KeyHasher {
-        KeyHasher { sip: SipHasher13::new_with_key(&secret) }
+        KeyHasher { sip: Sip::new(secret) }
     }
 
     /// The tag of a namespace.
     pub fn namespace(&self, name: &[u8]) -> NamespaceTag {
-        NamespaceTag(self.sip128(name) as u32)
+        NamespaceTag(self.hash(name) as u32)
     }
 
     /// The identity of a key in a namespace.
     #[inline]
     pub fn key(&self, namespace: NamespaceTag, key: &[u8]) -> KeyHash {
-        KeyHash(self.sip128(key)).moved_to(namespace)
+        KeyHash(self.hash(key)).moved_to(namespace)
     }
 
     #[inline]
-    fn sip128(&self, bytes: &[u8]) -> u128 {
-        self.sip.hash(bytes).as_u128()
+    fn hash(&self, bytes: &[u8]) -> u128 {
+        let (first, second) = self.sip.hash(bytes);
+        u128::from(first) << 64 | u128::from(second)
     }
 }

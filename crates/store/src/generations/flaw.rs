@@ -14,6 +14,12 @@ pub enum Flaw {
         /// The version it says it has.
         version: u32,
     },
+    /// An earlier server wrote it, in a way that cannot be carried over.
+    #[error("has format version {version}, which means nothing to this server")]
+    Older {
+        /// The version it says it has.
+        version: u32,
+    },
     /// The header fails its checksum, or says what no server writes.
     #[error("has a damaged header")]
     Header,

@@ -4,8 +4,8 @@
 
 use crate::generations::{FileName, Flaw, Kind};
 
-/// The format written by this server, and the newest one that it reads.
-pub const VERSION: u32 = 1;
+/// The format written by this server, and the only one that it reads: in version 1 keys had another hash.
+pub const VERSION: u32 = 2;
 
 /// The secret of the keyed hash that identifies keys.
 pub type HashKey = [u8; 16];
@@ -44,6 +44,7 @@ impl Header {
         match bytes.get(8..12).map(|version| u32::from_le_bytes(version.try_into().expect("4 bytes"))) {
             Some(VERSION) => {}
             Some(version) if version > VERSION => return Err(Flaw::Newer { version }),
+            Some(version @ 1..VERSION) => return Err(Flaw::Older { version }),
             _ => return Err(Flaw::Header),
         }
         let hash_key = bytes.get(24..40).and_then(|key| key.try_into().ok()).ok_or(Flaw::Header)?;

@@ -80,7 +80,8 @@ pub use names::{BucketName, Charge, QueueCharge, Stated};
 pub use query::{Above, Resolution, Stats};
 pub use refused::Refused;
 pub use remote::{
-    AccountKey, Decided, HeldAgain, HoldId, Loaded, Order, RemoteOptions, Undecided, Unread, Want, Weighed,
+    AccountKey, Decided, Draws, Found, HeldAgain, HoldId, Loaded, Order, RemoteOptions, Undecided, Unread,
+    Want, Weighed,
 };
 pub use settings::{Mode, OnExpiry, OnUnavailable, Scope, ScopePatch, ScopeSettings};
 pub use space::SpaceId;

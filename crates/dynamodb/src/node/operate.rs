@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tidegate_ledger::{AccountKey, Word};
+use tidegate_ledger::{AccountKey, Draws, Found, Word};
 use tokio::sync::oneshot;
 
 use crate::bucket::call::Calls;
@@ -12,6 +12,10 @@ use crate::fault::Fault;
 
 use super::handle::Handle;
 use super::shared::{Shared, lock};
+
+/// How often a bucket is looked at, at most, for a sight that no draw disturbs. An account that is in use has one every
+/// second or so, which takes as long as a look.
+const LOOKS: u32 = 4;
 
 /// Accounts whose slices are to go back now.
 pub(crate) type Returns = HashMap<AccountKey, Return>;
@@ -29,10 +33,22 @@ impl Handle {
     /// Looks at an account's bucket, and tells the ledger what is left there. A bucket that is not there is full, and slots of
     /// nodes that are gone are free.
     pub async fn look(&self, key: &AccountKey) -> Result<(), Fault> {
+        let Some(place) = self.shared.place(key).await? else { return Ok(()) };
+        for _ in 1..LOOKS {
+            let before = self.shared.ledger.draws(key, self.shared.now());
+            if self.look_at(key, &place, Some(before)).await? {
+                return Ok(());
+            }
+        }
+        self.look_at(key, &place, None).await?;
+        Ok(())
+    }
+
+    /// Looks once. False if a draw was under way meanwhile.
+    async fn look_at(&self, key: &AccountKey, place: &Place, before: Option<Draws>) -> Result<bool, Fault> {
         let shared = &self.shared;
-        let Some(place) = shared.place(key).await? else { return Ok(()) };
         let now_ms = shared.now_ms() as i64;
-        let images = images(&shared.calls(), &place, now_ms).await?;
+        let images = images(&shared.calls(), place, now_ms).await?;
         let mut left: HashMap<&str, i64> = HashMap::new();
         for (stored, level) in filled(&images, &[], self.holder().node, now_ms).iter().flatten() {
             *left.entry(&stored.limit).or_default() += level.tokens;
@@ -45,8 +61,7 @@ impl Handle {
             *out.entry(&cap.limit).or_default() +=
                 cap.out.unwrap_or(0) - not.map(|(_, slots)| *slots).sum::<i64>();
         }
-        shared.ledger.seen(key, &left, &out, shared.now());
-        Ok(())
+        Ok(shared.ledger.seen(key, &Found { left, out }, before, shared.now()))
     }
 
     /// Fills an account's bucket: to the burst, or by so many tokens and not beyond it. False if that was done before

@@ -119,7 +119,7 @@ impl Ledger {
             self.tell_decided(key);
             return None;
         }
-        account.remote()?.set_drawing(true);
+        account.remote()?.ordered();
         Some(Order {
             key: key.clone(),
             space: Arc::clone(&self.at(key.space).name),

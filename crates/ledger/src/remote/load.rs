@@ -1,12 +1,9 @@
 //! Settings that come in from the table, and which of them are to be looked at again.
 
-use std::collections::HashMap;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tidegate_core::Nanos;
-use tidegate_core::ledger::Bound;
 
 use crate::account::Account;
 use crate::edit::Kept;
@@ -124,34 +121,6 @@ impl Ledger {
             keys.push(AccountKey { space: space.id, entity, resource, call: Word::NONE });
         }
         Ok(keys)
-    }
-
-    /// Somebody has looked at the buckets of an account in the table: so much is left of its rates, in thousandths of
-    /// tokens, and so many slots of its caps are out at other nodes. What is not there is full.
-    pub fn seen<S: BuildHasher>(
-        &self,
-        key: &AccountKey,
-        left: &HashMap<&str, i64, S>,
-        out: &HashMap<&str, i64, S>,
-        now: Nanos,
-    ) {
-        self.with_account(key, now, |_, account| {
-            let resolved = Arc::clone(&account.resolved);
-            let Some(state) = account.remote() else { return };
-            for (purse, term) in state.purses.iter_mut().zip(resolved.terms.iter()) {
-                let capacity = i64::try_from(term.bound.capacity()).unwrap_or(i64::MAX);
-                let there = match term.bound {
-                    Bound::Rate(_) => {
-                        left.get(&*term.name).copied().unwrap_or_else(|| capacity.saturating_mul(1000))
-                    }
-                    Bound::Concurrency(_) => {
-                        let others = out.get(&*term.name).copied().unwrap_or(0);
-                        capacity.saturating_sub(others).saturating_sub(i64::from(purse.slots))
-                    }
-                };
-                purse.seen(there, now);
-            }
-        });
     }
 
     /// What the table says of an account. What differs from what is known becomes true as of now.

@@ -11,6 +11,7 @@
 //! | `wanted` | the list of wants, and who waits for them |
 //! | `load` | settings that come in, and which are to be looked at again |
 //! | `draw` | orders of writes, and what they have brought |
+//! | [`look`] | what somebody has seen of a bucket in the table |
 //! | `decided` | waiting for what is undecided |
 //! | [`weigh`], `weights` | entities that are wanted for their weight alone |
 //! | [`held`] | what deliveries of an earlier run hold |
@@ -19,6 +20,7 @@ mod decided;
 mod draw;
 pub mod held;
 mod load;
+pub mod look;
 mod state;
 pub mod want;
 mod wanted;
@@ -27,6 +29,8 @@ mod weights;
 
 pub use decided::Decided;
 pub use held::{HeldAgain, HoldId};
+pub use look::Found;
+pub use state::Draws;
 pub use want::{AccountKey, Line, Loaded, Order, RemoteOptions, Undecided, Unread, Want};
 pub use weigh::Weighed;
 

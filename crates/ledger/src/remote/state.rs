@@ -31,10 +31,25 @@ pub(crate) struct RemoteAccount {
     /// What leases that came back took more, or gave back, before it was known what bounds them.
     pub(crate) unposted: Vec<(Word, i128)>,
     flags: u8,
+    /// Writes that were ordered, round and round.
+    orders: u32,
     /// The table could not be asked, and is not before then.
     pub(crate) failed_until: Nanos,
     /// What is not understood of what is set.
     pub(crate) unsupported: Option<Box<str>>,
+}
+
+/// What has gone to and fro between an account and the table: how much, and whether something does now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Draws {
+    orders: u32,
+    is_open: bool,
+}
+
+impl Draws {
+    pub(crate) fn is_open(self) -> bool {
+        self.is_open
+    }
 }
 
 /// A limit that has gone.
@@ -110,6 +125,16 @@ impl RemoteAccount {
 
     pub(crate) fn set_drawing(&mut self, drawing: bool) {
         self.set(DRAWING, drawing);
+    }
+
+    /// A write is under way.
+    pub(crate) fn ordered(&mut self) {
+        self.set(DRAWING, true);
+        self.orders = self.orders.wrapping_add(1);
+    }
+
+    pub(crate) fn draws(&self) -> Draws {
+        Draws { orders: self.orders, is_open: self.is_drawing() }
     }
 
     #[inline]

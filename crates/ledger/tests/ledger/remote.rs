@@ -1,5 +1,6 @@
 //! Several ledgers over one table: limits are kept, used, and changed.
 
+mod look;
 mod weights;
 mod world;
 

@@ -68,7 +68,7 @@ def test_an_outage_blocks_or_allows_within_the_timeout_and_ends_by_itself(node, 
         node.ledger.acquire((entity, RESOURCE, {"tpm": 1}), on_unavailable="allow", lease=False)
         return value(node, "tidegate_ledger_store_available") == 0
 
-    eventually(visible, "some calls in vain, and it is visible", within_s=20)
+    eventually(visible, "some calls in vain, and it is visible")
     assert min(outcomes(node).values()) >= 1, outcomes(node)
     _, elapsed = timed(refusal, node.ledger.acquire, (entity, RESOURCE, {"tpm": 1}))
     assert elapsed < most_s
@@ -82,8 +82,8 @@ def test_an_outage_blocks_or_allows_within_the_timeout_and_ends_by_itself(node, 
             return False
         return acquired.granted and not acquired.degraded
 
-    eventually(granted, "it serves again", within_s=20)
-    eventually(lambda: value(node, "tidegate_ledger_store_available") == 1, "and says so", within_s=20)
+    eventually(granted, "it serves again")
+    eventually(lambda: value(node, "tidegate_ledger_store_available") == 1, "and says so")
 
 
 def test_edits_are_refused_during_an_outage_and_change_nothing(node, proxy, outage, entity):
@@ -101,7 +101,7 @@ def test_edits_are_refused_during_an_outage_and_change_nothing(node, proxy, outa
         except Exception as error:  # the adapter's refusal
             return error.code
 
-    eventually(lambda: told(node.ledger.entity, entity) not in ("store_unavailable",), "it answers again", within_s=20)
+    eventually(lambda: told(node.ledger.entity, entity) not in ("store_unavailable",), "it answers again")
     assert refusal(node.ledger.get_limits, entity=entity) == "scope_not_found"
     assert refusal(node.ledger.entity, f"{entity}-new") == "entity_not_found"
 
@@ -127,7 +127,7 @@ def test_slices_serve_on_without_the_table(node, table, proxy, entity):
     assert served >= 10, "at this rate more than that was drawn ahead"
     assert slowest < 0.3, "nobody waited for the table"
     proxy.clear()
-    eventually(lambda: table.consumed(entity, "tpm") >= 300 + served, "what was served meanwhile is told", within_s=20)
+    eventually(lambda: table.consumed(entity, "tpm") >= 300 + served, "what was served meanwhile is told")
     assert table.consumed(entity, "tpm") == 300 + served
 
 
@@ -148,7 +148,7 @@ def test_nobody_else_waits_while_the_table_is_slow(table, start_node, proxy, ent
         client.close()
 
     with working(newcomers, newcomers):
-        eventually(lambda: len(slow) >= 2, "some have waited", within_s=20)
+        eventually(lambda: len(slow) >= 2, "some have waited")
         for number in range(200):
             waits.append(timed(node.ledger.redis.ping)[1])
             waits.append(timed(node.ledger.redis.execute_command, "THROTTLE", f"k{number}", 10, 10, 60)[1])
@@ -181,7 +181,7 @@ def test_messages_wait_for_the_table_and_come_after_it(node, proxy, entity):
         seen.update(message.id for message in node.ledger.receive("q", count=10, wait_ms=100))
         return len(seen) >= 3
 
-    eventually(all_came, "those that waited", within_s=20)
+    eventually(all_came, "those that waited")
 
 
 def test_a_waiting_acquire_is_served_after_the_outage(node, proxy, entity):
@@ -220,17 +220,17 @@ def test_a_table_that_is_made_anew_is_used_again(table, start_node, entity):
     assert table.command("delete-table", "--yes").returncode == 0
     for node in nodes:
         gone = lambda node=node: told(node.ledger.acquire, (f"{entity}-other", RESOURCE, {"tpm": 1})) is None  # noqa: E731
-        eventually(gone, "it is noticed", within_s=20)
+        eventually(gone, "it is noticed")
     assert table.command("create-table").returncode == 0
-    eventually(lambda: told(nodes[0].ledger.set_limits, "tpm=10/day"), "limits can be set again", within_s=20)
+    eventually(lambda: told(nodes[0].ledger.set_limits, "tpm=10/day"), "limits can be set again")
     for node in nodes:
 
         def serves(node=node):
             acquired = told(node.ledger.acquire, (entity, RESOURCE, {"tpm": 5}), lease=False)
             return acquired and acquired.granted
 
-        eventually(serves, "it serves again", within_s=20)
-    eventually(lambda: table.consumed(entity, "tpm") == 10, "and all of it is told", within_s=20)
+        eventually(serves, "it serves again")
+    eventually(lambda: table.consumed(entity, "tpm") == 10, "and all of it is told")
     eventually(lambda: len({item["SK"] for item in table.items() if "#NODE#" in item["SK"]}) == 2, "both are known")
 
 

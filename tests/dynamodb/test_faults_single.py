@@ -26,7 +26,7 @@ def node(table, start_node):
 
 def told_exactly(table, entity, admitted, started):
     """All that was admitted is in the counter, and what is left is the rest: nothing minted, nothing lost."""
-    eventually(lambda: table.consumed(entity, "tpm") >= admitted, "it is told", within_s=20)
+    eventually(lambda: table.consumed(entity, "tpm") >= admitted, "it is told")
 
     def settled():
         bucket = table.bucket(entity)
@@ -35,7 +35,7 @@ def told_exactly(table, entity, admitted, started):
         assert refilled <= CAPACITY * (time.time() - started) / 86.4 + 1, "minted"
         return refilled >= 0
 
-    eventually(settled, "everything is given back", within_s=20)
+    eventually(settled, "everything is given back")
 
 
 # Each of them once, on each operation that an acquire may need.

@@ -116,7 +116,7 @@ def test_a_killed_node_that_starts_again_has_its_leases(start_node, table, entit
     again = start_node(table, server={"data_dir": one.data_dir})
     assert again.ledger.lease(lease)["lease"] == lease
     again.ledger.settle_lease(lease, {"tpm": 10})
-    eventually(lambda: left(again.ledger, entity, RESOURCE, "tpm") >= 89, "settled", within_s=20)
+    eventually(lambda: left(again.ledger, entity, RESOURCE, "tpm") >= 89, "settled")
     eventually(
         lambda: left(again.ledger, entity, RESOURCE, "inflight") == 2, "and its slot is back", within_s=GIVEN_UP_S
     )

@@ -123,9 +123,9 @@ def test_mixed_traffic_on_one_entity(shared, start_node, pythons, entity):
         *[tidegate_work(node, entity, meter, seed=seed) for seed in range(2)],
         *[python_work(python, entity, meter, seed=seed) for seed, python in enumerate(pythons)],
     )
-    eventually(lambda: told(shared, entity) == meter.totals(), "all that was admitted is told", within_s=20)
+    eventually(lambda: told(shared, entity) == meter.totals(), "all that was admitted is told")
     full = {"tpm": TPM["burst"], "rpm": RPM["burst"]}
-    eventually(lambda: pythons[0].available(entity, RESOURCE) == full, "full again", within_s=20)
+    eventually(lambda: pythons[0].available(entity, RESOURCE) == full, "full again")
     assert pythons[1].available(entity, RESOURCE) == full
     assert {limit: left(node.ledger, entity, RESOURCE, limit) for limit in full} == full
 
@@ -149,13 +149,13 @@ def test_mixed_traffic_on_a_parent_with_children(shared, start_node, pythons, en
         python_work(pythons[1], children[2], parent, own[children[2]], seed=4),
     ]
     run(parent, *works)
-    eventually(lambda: told(shared, org) == parent.totals(), "the parent's part is told", within_s=20)
+    eventually(lambda: told(shared, org) == parent.totals(), "the parent's part is told")
     for child, meter in own.items():
         # Each bucket is told by a write of its own.
         child_told = lambda child=child, meter=meter: told(shared, child) == meter.totals()  # noqa: E731
-        eventually(child_told, f"so is that of {child}", within_s=20)
+        eventually(child_told, f"so is that of {child}")
     full = {"tpm": TPM["burst"], "rpm": RPM["burst"]}
-    eventually(lambda: pythons[0].available(org, RESOURCE) == full, "full again", within_s=20)
+    eventually(lambda: pythons[0].available(org, RESOURCE) == full, "full again")
     assert {limit: left(node.ledger, org, RESOURCE, limit) for limit in full} == full
 
 

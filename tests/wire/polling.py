@@ -2,7 +2,7 @@
 
 import time
 
-PATIENCE_S = 10.0
+PATIENCE_S = 30.0
 PAUSE_S = 0.01
 
 

@@ -52,7 +52,7 @@ pub(crate) fn is_too_long(entity: &[u8]) -> bool {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// The item as it was last seen.
-    pub(super) image: Option<Image>,
+    pub(crate) image: Option<Image>,
     /// Which item it was, of a split bucket.
     pub(super) shard: u32,
     /// Into how many the bucket is split.

@@ -12,7 +12,7 @@ mod cap;
 mod create;
 pub(crate) mod draw;
 pub mod fill;
-mod image;
+pub(crate) mod image;
 mod pin;
 pub(crate) mod place;
 mod plan;

@@ -1,9 +1,10 @@
 //! Loading what is set for accounts, many in one call.
 
-use tidegate_ledger::{AccountKey, Loaded};
+use tidegate_ledger::{AccountKey, Draws, Loaded};
 
 use crate::bucket::asked::Owner;
 use crate::bucket::draw::{Seen, TOO_LONG, is_too_long, unsupported_bucket};
+use crate::bucket::image::Image;
 use crate::config::load::{Account, Found};
 use crate::fault::Fault;
 use crate::layout::attribute::Item;
@@ -17,6 +18,14 @@ use super::shared::{Shared, lock};
 pub(crate) const BATCH: usize = 24;
 /// How often accounts are read again because of edits in the meantime.
 const TRIES: u32 = 4;
+
+/// What was read of an account.
+#[derive(Clone, Default)]
+struct Read {
+    loaded: Loaded,
+    /// The first item of its bucket.
+    bucket: Option<Image>,
+}
 
 impl Shared {
     /// Loads accounts, and tells the ledger what is set for them, or that nobody knows. What is looked at again may be a moment
@@ -43,10 +52,14 @@ impl Shared {
         self.not_loaded(keys, &Fault::Conflict("what is set".into()));
     }
 
-    fn take_over(&self, keys: &[AccountKey], found: Vec<Loaded>) {
-        for (key, loaded) in keys.iter().zip(found) {
+    fn take_over(&self, keys: &[AccountKey], read: Vec<Read>) {
+        for (key, Read { loaded, bucket }) in keys.iter().zip(read) {
             if let Err(refused) = self.ledger.loaded(key, loaded, self.now()) {
                 tracing::warn!(%refused, "what is set in the table cannot be used");
+            }
+            if let Some(image) = bucket.filter(|image| image.shard_count() == 1) {
+                // Who has drawn knows better.
+                self.saw(key, &[image], Some(Draws::default()));
             }
         }
     }
@@ -57,13 +70,13 @@ impl Shared {
         keys.iter().for_each(|key| self.ledger.load_failed(key, until, self.now()));
     }
 
-    async fn find(&self, keys: &[AccountKey], freshness: Freshness) -> Result<Vec<Loaded>, Fault> {
-        let mut found = vec![Loaded::default(); keys.len()];
+    async fn find(&self, keys: &[AccountKey], freshness: Freshness) -> Result<Vec<Read>, Fault> {
+        let mut read = vec![Read::default(); keys.len()];
         let (mut accounts, mut places) = (Vec::new(), Vec::new());
         for (at, key) in keys.iter().enumerate() {
             if is_too_long(&key.entity) {
                 // No key of the table holds it, and one such would fail all that are asked for with it.
-                found[at].unsupported = Some(TOO_LONG.into());
+                read[at].loaded.unsupported = Some(TOO_LONG.into());
                 continue;
             }
             match self.table.find_space(&self.ledger.space_name(key.space)).await {
@@ -74,7 +87,7 @@ impl Shared {
                     accounts.push(Account { ns, entity: key.entity.to_vec(), resource });
                     places.push(at);
                 }
-                Err(Fault::Deleted(_)) => found[at].deleted = true,
+                Err(Fault::Deleted(_)) => read[at].loaded.deleted = true,
                 Err(fault) => return Err(fault),
             }
         }
@@ -86,20 +99,20 @@ impl Shared {
         let (loaded, items) = self.table.load_with(&accounts, buckets, freshness).await?;
         if freshness == Freshness::Consistent {
             for ((at, account), loaded) in places.iter().zip(&accounts).zip(&loaded) {
-                self.remember(&keys[*at], items.get(&bucket(account)), loaded);
+                read[*at].bucket = self.remember(&keys[*at], items.get(&bucket(account)), loaded);
             }
         }
         for ((at, account), loaded) in places.into_iter().zip(&accounts).zip(loaded) {
-            found[at] = loaded.loaded;
-            if found[at].unsupported.is_none() && lock(&self.refused).contains_key(&keys[at]) {
-                found[at].unsupported = self.look_again(&keys[at], account).await?;
+            read[at].loaded = loaded.loaded;
+            if read[at].loaded.unsupported.is_none() && lock(&self.refused).contains_key(&keys[at]) {
+                read[at].loaded.unsupported = self.look_again(&keys[at], account).await?;
             }
         }
-        Ok(found)
+        Ok(read)
     }
 
-    /// Remembers how an account's bucket was, for its first draw.
-    fn remember(&self, key: &AccountKey, item: Option<&Item>, found: &Found) {
+    /// Remembers how an account's bucket was, for its first draw, and tells it.
+    fn remember(&self, key: &AccountKey, item: Option<&Item>, found: &Found) -> Option<Image> {
         let owner = match (&found.stamp, &found.loaded.entity) {
             (None, _) => Some(Owner::default()),
             (Some(stamp), Some(entity)) => stamp.incarnation.clone().map(|incarnation| Owner {
@@ -113,11 +126,14 @@ impl Shared {
             }),
             (Some(_), None) => None,
         };
+        let seen = Seen::found(item, owner, self.now_ms() as i64);
+        let image = seen.as_ref().and_then(|seen| seen.image.clone());
         let mut memory = lock(&self.memory);
         let known = memory.take(key);
-        if let Some(seen) = known.or_else(|| Seen::found(item, owner, self.now_ms() as i64)) {
+        if let Some(seen) = known.or(seen) {
             memory.put(key.clone(), seen);
         }
+        image
     }
 
     /// Whether a bucket that could not be used still cannot.

@@ -2,19 +2,20 @@
 
 use std::collections::HashMap;
 
-use tidegate_ledger::{AccountKey, Draws, Found, Word};
+use tidegate_ledger::{AccountKey, Draws, Found, Undecided, Word};
 use tokio::sync::oneshot;
 
 use crate::bucket::call::Calls;
 use crate::bucket::fill::{Fill, Filling, filled, images};
+use crate::bucket::image::Image;
 use crate::bucket::place::Place;
 use crate::fault::Fault;
 
 use super::handle::Handle;
 use super::shared::{Shared, lock};
 
-/// How often a bucket is looked at, at most, for a sight that no draw disturbs. An account that is in use has one every
-/// second or so, which takes as long as a look.
+/// How often a bucket is looked at, at most, for a sight that no draw crosses. An account that is in use draws every second
+/// or so.
 const LOOKS: u32 = 4;
 
 /// Accounts whose slices are to go back now.
@@ -34,8 +35,13 @@ impl Handle {
     /// nodes that are gone are free.
     pub async fn look(&self, key: &AccountKey) -> Result<(), Fault> {
         let Some(place) = self.shared.place(key).await? else { return Ok(()) };
-        for _ in 1..LOOKS {
-            let before = self.shared.ledger.draws(key, self.shared.now());
+        let ledger = &self.shared.ledger;
+        for _ in 0..LOOKS {
+            let at_rest = ledger.decided(Undecided { missing: vec![key.clone()] });
+            if tokio::time::timeout(self.shared.table.settings().call_timeout(), at_rest).await.is_err() {
+                break;
+            }
+            let before = ledger.draws(key, self.shared.now());
             if self.look_at(key, &place, Some(before)).await? {
                 return Ok(());
             }
@@ -46,22 +52,8 @@ impl Handle {
 
     /// Looks once. False if a draw was under way meanwhile.
     async fn look_at(&self, key: &AccountKey, place: &Place, before: Option<Draws>) -> Result<bool, Fault> {
-        let shared = &self.shared;
-        let now_ms = shared.now_ms() as i64;
-        let images = images(&shared.calls(), place, now_ms).await?;
-        let mut left: HashMap<&str, i64> = HashMap::new();
-        for (stored, level) in filled(&images, &[], self.holder().node, now_ms).iter().flatten() {
-            *left.entry(&stored.limit).or_default() += level.tokens;
-        }
-        let mut out: HashMap<&str, i64> = HashMap::new();
-        for cap in images.iter().flat_map(|image| &image.caps) {
-            // What this node has it knows better: the item may have been deleted with its entity.
-            let others = |holder| holder != self.holder() && !shared.is_gone(holder);
-            let not = cap.holders.iter().filter(|(holder, _)| !others(*holder));
-            *out.entry(&cap.limit).or_default() +=
-                cap.out.unwrap_or(0) - not.map(|(_, slots)| *slots).sum::<i64>();
-        }
-        Ok(shared.ledger.seen(key, &Found { left, out }, before, shared.now()))
+        let images = images(&self.shared.calls(), place, self.shared.now_ms() as i64).await?;
+        Ok(self.shared.saw(key, &images, before))
     }
 
     /// Fills an account's bucket: to the burst, or by so many tokens and not beyond it. False if that was done before
@@ -102,6 +94,24 @@ impl Handle {
 }
 
 impl Shared {
+    /// Tells the ledger what the items of an account's bucket say; false if a draw was under way since `before`.
+    pub(crate) fn saw(&self, key: &AccountKey, images: &[Image], before: Option<Draws>) -> bool {
+        let (me, now_ms) = (self.claim.holder(), self.now_ms() as i64);
+        let mut left: HashMap<&str, i64> = HashMap::new();
+        for (stored, level) in filled(images, &[], me.node, now_ms).iter().flatten() {
+            *left.entry(&stored.limit).or_default() += level.tokens;
+        }
+        let mut out: HashMap<&str, i64> = HashMap::new();
+        for cap in images.iter().flat_map(|image| &image.caps) {
+            // What this node has it knows better: the item may have been deleted with its entity.
+            let others = |holder| holder != me && !self.is_gone(holder);
+            let not = cap.holders.iter().filter(|(holder, _)| !others(*holder));
+            *out.entry(&cap.limit).or_default() +=
+                cap.out.unwrap_or(0) - not.map(|(_, slots)| *slots).sum::<i64>();
+        }
+        self.ledger.seen(key, &Found { left, out }, before, self.now())
+    }
+
     pub(crate) fn calls(&self) -> Calls<'_> {
         Calls { table: &self.table, counters: &self.counters }
     }

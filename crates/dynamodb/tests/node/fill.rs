@@ -91,3 +91,19 @@ fn a_look_tells_what_others_have_taken() {
     assert!((0..=40).contains(&available()), "{}", available());
     nodes.into_iter().for_each(Tester::stop);
 }
+
+#[test]
+fn what_is_read_with_the_settings_is_known_before_the_first_draw() {
+    let world = World::new();
+    world.set(&system(), &["rpm=100/day"]);
+    let node = world.node();
+    take(&world, &node, 40);
+    node.stop();
+    let other = world.node();
+    let space = other.ledger.space("default").unwrap();
+    let left =
+        || other.ledger.levels(space, b"acme", RESOURCE, &["rpm"], other.clock.now()).unwrap()[0].available;
+    assert!(world.acquire(&other, "acme", &[("rpm", 0)]).unwrap());
+    assert_eq!(left(), 60, "though nothing was drawn");
+    other.stop();
+}

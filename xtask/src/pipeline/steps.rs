@@ -31,7 +31,10 @@ const STEPS: &[Step] = &[
         headline: "real clients over the wire",
         run: |workspace| wire::run(workspace, wire::Store::Embedded, &[]),
     },
-    Step { headline: "entities and limits over the wire, on DynamoDB", run: wire::run_ledger_on_dynamodb },
+    Step {
+        headline: "entities, limits and queues over the wire, on DynamoDB",
+        run: wire::run_ledger_on_dynamodb,
+    },
     Step { headline: "one table with zae-limiter", run: wire::run_dynamodb_steady },
     Step { headline: "the Python package", run: |workspace| wire::run_package(workspace, &[]) },
 ];

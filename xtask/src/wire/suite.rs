@@ -32,7 +32,10 @@ pub fn run(workspace: &Workspace, store: Store, pytest_args: &[String]) -> Resul
 /// What is promised within a time: it is measured on the embedded store in every run, and on a table when somebody asks.
 const TIMED: &str = "test_ledger_promises.py";
 
-/// All that it says of entities, limits and leases, with all of them in a table.
+/// What queues are to do wherever limits are.
+const QUEUES: &str = "test_queue_conformance.py";
+
+/// All that it says of entities, limits and leases, and of queues, with all limits in a table.
 pub fn run_ledger_on_dynamodb(workspace: &Workspace) -> Result<Tally> {
     let files = std::fs::read_dir(workspace.path(FOLDER))?.collect::<io::Result<Vec<_>>>()?;
     let names = files.into_iter().filter_map(|file| file.file_name().into_string().ok());
@@ -41,5 +44,6 @@ pub fn run_ledger_on_dynamodb(workspace: &Workspace) -> Result<Tally> {
         .collect();
     // A folder has no order, and a test that fails is to fail in the same company again.
     ledger.sort_unstable();
+    ledger.push(QUEUES.to_owned());
     run(workspace, Store::Dynamodb, &ledger)
 }

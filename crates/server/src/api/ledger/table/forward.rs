@@ -52,8 +52,7 @@ impl Others {
 
     pub(super) async fn client(&self, address: &str, namespace: &NamespaceName) -> Result<Client, Error> {
         let key = (address.to_owned(), namespace.as_str().to_owned());
-        let mut clients = self.clients.lock().await;
-        if let Some(client) = clients.get(&key) {
+        if let Some(client) = self.clients.lock().await.get(&key) {
             return Ok(client.clone());
         }
         let options = Options::default()
@@ -62,12 +61,13 @@ impl Others {
             .connect_timeout(self.patience)
             .request_timeout(self.patience);
         let options = self.token.clone().into_iter().fold(options, Options::auth_token);
+        // Nobody waits meanwhile who wants to reach another. Of two that came at once, one stays.
         let client = options.connect(address).await?;
+        let mut clients = self.clients.lock().await;
         if clients.len() >= MOST_CLIENTS {
             clients.clear();
         }
-        clients.insert(key, client.clone());
-        Ok(client)
+        Ok(clients.entry(key).or_insert(client).clone())
     }
 
     async fn send(&self, owner: &Owner<'_>, call: LeaseCall) -> Result<(), Error> {

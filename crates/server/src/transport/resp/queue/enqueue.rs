@@ -28,9 +28,8 @@ pub fn enqueue(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
 }
 
 fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
-    let mut message = NewMessage { payload: payload(args[2]), ..NewMessage::default() };
+    let mut message = NewMessage { payload: copied(args[2]), ..NewMessage::default() };
     let mut options = Options::new(args, 3, USAGE);
-    let copied = Bytes::copy_from_slice;
     while let Some(name) = options.next() {
         match Capitals::of(name).as_bytes() {
             b"KEY" => message.fairness_key = Some(copied(options.value("the key")?)),
@@ -62,7 +61,7 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
     Ok(message)
 }
 
-/// Payloads are copied side by side into blocks of this size, and larger ones each by itself.
+/// Payloads and keys are copied side by side into blocks of this size, and larger ones each by itself.
 const BLOCK_BYTES: usize = 64 * 1024;
 const LARGE_BYTES: usize = BLOCK_BYTES / 4;
 
@@ -71,9 +70,9 @@ thread_local! {
     static BLOCK: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
-/// A copy of a payload. The engine frees it on its own thread as soon as it is written down; many that share a block cost
-/// one allocation, over which the two threads do not have to wait for one another.
-fn payload(bytes: &[u8]) -> Bytes {
+/// A copy of a payload or a key. The engine frees it on its own thread as soon as it is written down; many that share a block
+/// cost one allocation, over which the two threads do not have to wait for one another.
+fn copied(bytes: &[u8]) -> Bytes {
     if bytes.len() > LARGE_BYTES {
         return Bytes::copy_from_slice(bytes);
     }
@@ -115,7 +114,7 @@ mod tests {
     fn payloads_of_any_length_are_copied() {
         let lengths = [0, 1, 1000, LARGE_BYTES + 1].into_iter().chain([LARGE_BYTES; 5]);
         let bodies: Vec<_> = lengths.zip(0..).map(|(length, nth)| vec![nth; length]).collect();
-        let copies: Vec<_> = bodies.iter().map(|body| payload(body)).collect();
+        let copies: Vec<_> = bodies.iter().map(|body| copied(body)).collect();
         assert_eq!(copies, bodies);
     }
 

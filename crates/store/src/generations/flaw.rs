@@ -14,8 +14,8 @@ pub enum Flaw {
         /// The version it says it has.
         version: u32,
     },
-    /// An earlier server wrote it, in a way that cannot be carried over.
-    #[error("has format version {version}, which means nothing to this server")]
+    /// An earlier server wrote it, with hashes that nobody makes any more. Only a keys file has any.
+    #[error("has format version {version}, whose keys had another hash: they start full")]
     Older {
         /// The version it says it has.
         version: u32,

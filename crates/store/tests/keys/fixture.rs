@@ -57,7 +57,7 @@ fn version_1_is_set_aside_and_says_so() {
     assert_eq!(told.len(), 3);
     assert_eq!(
         told[0],
-        "keys-0000000002.snapshot has format version 1, which means nothing to this server; it is kept as \
+        "keys-0000000002.snapshot has format version 1, whose keys had another hash: they start full; it is kept as \
          keys-0000000002.snapshot.corrupt-1"
     );
 }

@@ -226,7 +226,8 @@ mod tests {
                     command.many().unwrap();
                     let acquires = command.text().unwrap() == b"ACQUIRE";
                     counts[usize::from(!acquires)] += 1;
-                    stream.write_all(if acquires { granted } else { b"+OK\r\n" }).unwrap();
+                    // Whoever has heard enough may be gone.
+                    stream.write_all(if acquires { granted } else { b"+OK\r\n" }).ok();
                     incoming.drain(..len);
                 }
             }

@@ -1,6 +1,6 @@
 //! What is kept of a key: a keyed 128-bit hash, 32 bits of namespace and 96 bits of key.
 //!
-//! The hash is secret ([`Sip`] under a random key), so nobody outside can choose two keys that collide;
+//! The hash is secret (SipHash-1-3 under a random key, see `sip`), so nobody outside can choose two keys that collide;
 //! by chance, two of 10 million keys of a namespace do so with a probability of 6 in 10^16.
 
 use crate::sip::Sip;

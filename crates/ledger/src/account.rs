@@ -21,6 +21,8 @@ const STALE: u32 = 1;
 const CHANGED: u32 = 2;
 /// Something was counted in its minute.
 const COUNTING: u32 = 4;
+/// Something was taken from it. What nobody has taken from is full, whatever becomes of its terms.
+const TAKEN: u32 = 8;
 
 /// All limits of an entity for a resource; or one limit of a call.
 pub(crate) struct Account {
@@ -91,6 +93,9 @@ impl Account {
                 },
             };
             slot.change(&from, &term.bound, since, now);
+            if self.flags & TAKEN == 0 {
+                slot.fill(&term.bound, now);
+            }
             self.slots.push(slot);
         }
         if let Some(remote) = self.rare.as_mut().and_then(|rare| rare.remote.as_mut()) {
@@ -145,6 +150,7 @@ impl Account {
     /// Forgets all but what is in flight and what was counted. True if something is in flight.
     pub(crate) fn forget(&mut self) -> bool {
         self.set_stale();
+        self.flags &= !TAKEN;
         // What it has counted is to be written down again.
         self.set_changed(self.is_counting());
         let mut flies = false;
@@ -299,6 +305,7 @@ impl Account {
     #[inline]
     pub(crate) fn take(&mut self, at: usize, n: u64, now: Nanos) {
         let bound = self.resolved.terms[at].bound;
+        self.set_taken();
         match self.remote() {
             None => self.slots[at].take(&bound, n, now),
             Some(remote) => {
@@ -316,6 +323,7 @@ impl Account {
         if self.is_remote() {
             return self.shift_remote(limit, tokens > 0, amount, now);
         }
+        self.set_taken();
         let (slot, bound) = self.slot(limit, now);
         match bound {
             Bound::Rate(_) if tokens > 0 => slot.take(&bound, amount, now),
@@ -403,10 +411,10 @@ impl Account {
         kept.chain(left.map(|left| (&left.purse, &left.bound, 0)))
     }
 
-    /// Drops limits that have gone and have nothing to tell any more.
+    /// Drops limits that have gone and would be the same if they came back anew.
     pub(crate) fn tidy_left(&mut self, now: Nanos) {
         if let Some(remote) = self.remote() {
-            remote.left.retain(|left| left.purse.holds(&left.bound, 0, now));
+            remote.left.retain(|left| left.purse.tells(&left.bound, 0, now));
         }
     }
 
@@ -427,6 +435,11 @@ impl Account {
     #[inline]
     pub(crate) fn set_changed(&mut self, changed: bool) {
         self.flags = if changed { self.flags | CHANGED } else { self.flags & !CHANGED };
+    }
+
+    #[inline]
+    pub(crate) fn set_taken(&mut self) {
+        self.flags |= TAKEN;
     }
 
     #[inline]

@@ -5,6 +5,7 @@
 //! source, which alone knows whether it has room for it.
 
 mod demand;
+mod sight;
 #[cfg(test)]
 mod tests;
 
@@ -13,6 +14,7 @@ use crate::limit::Limit;
 use crate::{NANOS_PER_S, Nanos};
 
 use self::demand::Demand;
+use self::sight::Sight;
 use super::slice::Slices;
 use super::source::{DUST, Wish};
 use super::term::Bound;
@@ -79,8 +81,8 @@ pub struct Purse {
     paced_until: Nanos,
     /// How often in a row the source was found drained.
     drained: u8,
-    /// What the source held after the last write, and when that was; 0: never.
-    left: i64,
+    source: Sight,
+    /// When it was last written to; 0: never.
     written_at: Nanos,
     /// What the last draw has brought.
     got: u64,
@@ -141,7 +143,7 @@ impl Purse {
             && now < self.denied_until
             && now < self.denied_at.saturating_add(DENIED_NS);
         // Who could be paid, by what was there last, is not made to wait.
-        let paced = now < self.paced_until && self.left < i64::try_from(missing).unwrap_or(i64::MAX);
+        let paced = now < self.paced_until && self.source.left < i64::try_from(missing).unwrap_or(i64::MAX);
         if denied || paced {
             let until = if denied { self.denied_until } else { self.paced_until };
             return Some(match bound {
@@ -194,7 +196,9 @@ impl Purse {
         let milli = n.saturating_mul(MILLI);
         let paid = milli.min(self.debt);
         self.debt -= paid;
-        self.give_back = self.give_back.saturating_add(milli - paid);
+        if !self.source.is_whole {
+            self.give_back = self.give_back.saturating_add(milli - paid);
+        }
         self.consumed = self.consumed.saturating_sub_unsigned(milli);
         // It may be just what somebody was denied.
         (self.denied_until, self.paced_until) = (0, 0);
@@ -279,7 +283,7 @@ impl Purse {
 
     /// A write has happened.
     pub fn drawn(&mut self, bound: &Bound, wish: &Wish, drawn: &Drawn, pace: &Pace, now: Nanos) {
-        (self.left, self.written_at, self.got) = (drawn.left, now, drawn.got);
+        (self.source, self.written_at, self.got) = (Sight::of(drawn.left, now), now, drawn.got);
         let took_ns = now.saturating_sub(self.ordered_at);
         self.takes_ns = if self.takes_ns == 0 { took_ns } else { self.takes_ns / 4 * 3 + took_ns / 4 };
         // Whoever has asked meanwhile asks again.
@@ -326,9 +330,11 @@ impl Purse {
         }
     }
 
-    /// Somebody has looked at the source: this is what it holds.
-    pub fn seen(&mut self, left: i64, now: Nanos) {
-        (self.left, self.written_at) = (left, now);
+    /// Somebody has looked at the source: this is what it holds; nothing if nobody has ever taken from it, and it is full
+    /// whatever becomes of the bound.
+    pub fn seen(&mut self, left: Option<i64>, now: Nanos) {
+        self.source = left.map_or(Sight::whole(), |left| Sight::of(left, now));
+        self.written_at = now;
         // There may be more than when somebody was denied.
         (self.denied_until, self.paced_until) = (0, 0);
     }
@@ -391,25 +397,30 @@ impl Purse {
         held || self.debt > 0 || self.give_back > 0 || self.consumed != 0
     }
 
+    /// Whether it holds or owes anything, or knows that the source is not full.
+    pub fn tells(&self, bound: &Bound, in_flight: u32, now: Nanos) -> bool {
+        self.holds(bound, in_flight, now)
+            || matches!(bound, Bound::Rate(limit) if !self.source.is_full(limit, now))
+    }
+
     /// What could be taken now, as far as this node knows; negative is debt.
     pub fn available(&self, bound: &Bound, in_flight: u32, now: Nanos) -> i64 {
         match bound {
             Bound::Rate(limit) => {
                 let held = i128::from(self.slices.kept(limit, now)) + i128::from(self.give_back);
-                let all = held - i128::from(self.debt) + i128::from(self.source(limit, now));
+                let all = held - i128::from(self.debt) + i128::from(self.source.tokens(limit, now));
                 // What rounding has cost on the way is nobody's loss.
                 let whole = (all + i128::from(DUST)).div_euclid(i128::from(MILLI));
                 whole.clamp(i64::MIN.into(), i128::from(limit.burst()).min(i64::MAX.into())) as i64
             }
             Bound::Concurrency(cap) => {
                 let cap = i64::try_from(*cap).unwrap_or(i64::MAX);
-                match self.written_at {
-                    0 => cap.saturating_sub(i64::from(in_flight)),
-                    _ => self
-                        .left
-                        .saturating_add(i64::from(self.slots))
-                        .saturating_sub(i64::from(in_flight))
-                        .min(cap),
+                let in_flight = i64::from(in_flight);
+                match self.source.slots() {
+                    None => cap.saturating_sub(in_flight),
+                    Some(left) => {
+                        left.saturating_add(i64::from(self.slots)).saturating_sub(in_flight).min(cap)
+                    }
                 }
             }
         }
@@ -428,16 +439,16 @@ impl Purse {
         }
     }
 
-    /// The same purse under another bound: what is held is cut to what that may hold, and a remembered denial goes.
+    /// The same purse under another bound: what is held goes back, a remembered denial goes, and what is known of the source
+    /// stays as far as it can.
     pub fn change(&mut self, from: &Bound, to: &Bound, now: Nanos) {
-        match (from, to) {
-            (Bound::Rate(old), Bound::Rate(new)) if old == new => return,
-            (Bound::Rate(old), _) => {
-                // It was the source's under the old rate, and goes back to it.
-                self.give_back = self.give_back.saturating_add(self.slices.take_all(old, now));
-            }
-            (Bound::Concurrency(old), Bound::Concurrency(new)) if old == new => return,
-            (Bound::Concurrency(_), _) => {}
+        if from == to {
+            return;
+        }
+        self.source.change(from, to, now);
+        if let Bound::Rate(old) = from {
+            // It was the source's under the old rate, and goes back to it.
+            self.give_back = self.give_back.saturating_add(self.slices.take_all(old, now));
         }
         (self.denied, self.denied_until, self.paced_until) = (0, 0, 0);
         (self.need, self.asked, self.written_at) = (0, 0, 0);
@@ -448,18 +459,15 @@ impl Purse {
     pub fn forget(&mut self, bound: &Bound) {
         let Purse { ordered_at, takes_ns, used_at, demand, .. } = *self;
         let slots = if matches!(bound, Bound::Concurrency(_)) { self.slots } else { 0 };
-        *self = Purse { slots, ordered_at, takes_ns, used_at, demand, ..Purse::default() };
-    }
-
-    /// What the source holds, in thousandths of tokens, as far as this node knows.
-    fn source(&self, limit: &Limit, now: Nanos) -> i64 {
-        let burst = i64::try_from(limit.burst().saturating_mul(MILLI)).unwrap_or(i64::MAX);
-        if self.written_at == 0 {
-            return burst;
-        }
-        let elapsed = u128::from(now.saturating_sub(self.written_at));
-        let gain = elapsed.saturating_mul(u128::from(limit.count()) * u128::from(MILLI)) / limit.period_ns();
-        self.left.saturating_add(i64::try_from(gain).unwrap_or(i64::MAX)).min(burst)
+        *self = Purse {
+            slots,
+            ordered_at,
+            takes_ns,
+            used_at,
+            demand,
+            source: Sight::whole(),
+            ..Purse::default()
+        };
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is asked of a bucket item in one write, and who asks.
 
-use tidegate_core::ledger::Bound;
+use std::collections::HashMap;
+
 use tidegate_core::ledger::source::{Outstanding, Rate, Wish};
+use tidegate_core::ledger::{Bound, Term};
 use tidegate_core::limit::Limit;
 use tidegate_ledger::remote::{Line, Order};
 
@@ -105,14 +107,26 @@ fn kept(name: &str, soft: bool, limit: &Limit) -> (Kind, Option<Rate>) {
     }
 }
 
+/// The rates of these limits, as they are kept.
+pub(crate) fn rates(terms: &[Term]) -> HashMap<String, Rate> {
+    let kept = |term: &Term| match &term.bound {
+        Bound::Rate(limit) => Some((term.name.to_string(), kept(&term.name, term.soft, limit).1?)),
+        Bound::Concurrency(_) => None,
+    };
+    terms.iter().filter_map(kept).collect()
+}
+
 /// What an order asks for, each limit once; and which of these each line of the order is, where it is one.
 pub(crate) fn asked(order: &Order) -> Result<(Vec<Asked>, Vec<Option<usize>>), TooLarge> {
     let mut all: Vec<Asked> = Vec::with_capacity(order.lines.len());
     let mut places = Vec::with_capacity(order.lines.len());
     for line in &order.lines {
         let asked = Asked::of(line)?;
-        // A limit that was changed is there twice: as it is, and after that as it was, with what it has to tell.
-        let same = |other: &&mut Asked| other.kind == asked.kind && other.limit == asked.limit;
+        // A limit that was changed is there twice: as it is, and after that as it was, with what it has to tell. A rate stays one
+        // bucket, whoever else reads it; tokens are no slots.
+        let same = |other: &&mut Asked| {
+            other.limit == asked.limit && (other.kind == Kind::Cap) == (asked.kind == Kind::Cap)
+        };
         match all.iter_mut().find(same) {
             None => {
                 places.push(Some(all.len()));
@@ -168,7 +182,6 @@ pub(crate) struct Request<'a> {
 mod tests {
     use super::*;
     use std::sync::Arc;
-    use tidegate_core::ledger::Term;
 
     #[test]
     fn rates_are_kept_as_others_write_them_where_they_read_them() {

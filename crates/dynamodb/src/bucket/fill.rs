@@ -3,10 +3,10 @@
 //! All items of a bucket are written in one transaction, with a record of the operation beside them. Whoever comes with the same
 //! key again finds the record, and nothing is put in twice.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use aws_sdk_dynamodb::types::AttributeValue;
-use tidegate_core::ledger::source::Level;
+use tidegate_core::ledger::source::{Level, Rate};
 
 use crate::fault::Fault;
 use crate::layout::attribute::{Item, item, number, text};
@@ -24,7 +24,8 @@ use super::create::owner_of;
 use super::image::{Image, Stored};
 use super::pin;
 use super::place::Place;
-use super::plan::Unsupported;
+use super::plan::{Unsupported, fitted};
+use super::write;
 
 /// How often an operation is planned before it gives up: somebody else was always faster.
 const TRIES: u32 = 8;
@@ -45,6 +46,8 @@ pub(crate) struct Filling<'a> {
     pub(crate) calls: Calls<'a>,
     pub(crate) place: &'a Place,
     pub(crate) fills: &'a [Fill],
+    /// What is set for each limit by now.
+    pub(crate) rates: &'a Rates,
     /// What the caller knows it by.
     pub(crate) key: Option<&'a str>,
     /// This node: what it said it holds has gone back, or is spent.
@@ -88,7 +91,7 @@ impl Filling<'_> {
     }
 
     fn writes(&self, images: &[Image], record: &Key, id: &str, incarnation: &str) -> Vec<Write> {
-        let levels = filled(images, self.fills, self.node, self.now_ms);
+        let levels = filled(images, self.fills, self.rates, self.node, self.now_ms);
         let mut writes: Vec<_> = (0..)
             .zip(images)
             .zip(levels)
@@ -140,20 +143,34 @@ pub(crate) async fn images(calls: &Calls<'_>, place: &Place, now_ms: i64) -> Res
     Ok(images)
 }
 
-/// A limit's name and kind, and its level.
-type Levels<'a> = Vec<(&'a Stored, Level)>;
+/// Rates by the names of their limits.
+pub(crate) type Rates = HashMap<String, Rate>;
 
-/// The levels of all limits of all items, now and after the fill.
-pub(crate) fn filled<'a>(images: &'a [Image], fills: &[Fill], node: u16, now_ms: i64) -> Vec<Levels<'a>> {
+/// A limit's name and kind, its whole rate from now on, and its level.
+type Levels<'a> = Vec<(&'a Stored, Rate, Level)>;
+
+/// The levels of all limits of all items, now and after the fill. A limit that is filled is brought up to what is set for it.
+pub(crate) fn filled<'a>(
+    images: &'a [Image],
+    fills: &[Fill],
+    rates: &Rates,
+    node: u16,
+    now_ms: i64,
+) -> Vec<Levels<'a>> {
     let mut left: BTreeMap<&str, u64> =
         fills.iter().filter_map(|fill| Some((&*fill.limit, fill.tokens?))).collect();
     let is_reset = |limit: &str| fills.iter().any(|fill| fill.limit == limit && fill.tokens.is_none());
     let level = |image: &'a Image, stored: &'a Stored, left: &mut BTreeMap<&str, u64>| {
-        let rate = stored.share(image.shard_count());
-        let mut level = rate.refilled(stored.level(), image.refilled_ms, now_ms);
+        let named = stored.kind != Kind::Hard || stored.limit != attribute::WRITES;
+        let filled = named && fills.iter().any(|fill| fill.limit == stored.limit);
+        let set = rates.get(&stored.limit).filter(|_| filled).copied().unwrap_or(stored.rate);
+        let (was, rate) = (
+            stored.share(image.shard_count()),
+            Stored { rate: set, ..stored.clone() }.share(image.shard_count()),
+        );
+        let mut level = fitted(was.refilled(stored.level(), image.refilled_ms, now_ms), was, rate);
         // What nodes hold is part of what there is.
         let full = rate.capacity.saturating_sub(out(image, stored, node, now_ms));
-        let named = stored.kind != Kind::Hard || stored.limit != attribute::WRITES;
         if named && is_reset(&stored.limit) {
             level = Level { tokens: full.max(level.tokens), remainder: 0 };
         } else if let Some(tokens) = left.get_mut(&*stored.limit).filter(|_| named) {
@@ -162,7 +179,7 @@ pub(crate) fn filled<'a>(images: &'a [Image], fills: &[Fill], node: u16, now_ms:
             *tokens -= put.div_ceil(1000).min(*tokens);
             level.tokens += i64::try_from(put).unwrap_or(0);
         }
-        (stored, level)
+        (stored, set, level)
     };
     images
         .iter()
@@ -173,7 +190,7 @@ pub(crate) fn filled<'a>(images: &'a [Image], fills: &[Fill], node: u16, now_ms:
 /// What other nodes hold of a limit, in thousandths.
 fn out(image: &Image, stored: &Stored, node: u16, now_ms: i64) -> i64 {
     let others = image.writers.iter().filter(|writer| writer.node != node);
-    let held = others.filter_map(|writer| writer.outstanding(stored.kind, &stored.limit));
+    let held = others.filter_map(|writer| writer.outstanding(&stored.limit));
     held.filter(|held| held.gone_ms > now_ms).map(|held| held.held).sum()
 }
 
@@ -184,11 +201,14 @@ fn put_in(image: &Image, levels: &Levels<'_>, now_ms: i64) -> Expression {
     pin::when(&mut write, attribute::REFILLED, "=", number(image.refilled_ms));
     pin::when_as_read(&mut write, attribute::SHARDS, image.shards.map(number));
     pin::when_as_read(&mut write, attribute::VALID_UNTIL, image.valid_until.map(number));
-    for (stored, level) in levels {
+    for (stored, rate, level) in levels {
         let attribute = |field| attribute::field(stored.kind, &stored.limit, field);
         if level.tokens != stored.tokens {
             write.add(&attribute("tk"), number(level.tokens - stored.tokens));
             pin::when(&mut write, &attribute("tk"), "<=", number(stored.tokens));
+        }
+        if *rate != stored.rate {
+            write::set_rate(&mut write, (stored.kind, &stored.limit), *rate);
         }
         if level.remainder > 0 {
             write.set(&attribute("rr"), text(format!("{}@{refilled_ms}", level.remainder)));

@@ -24,7 +24,7 @@ pub struct Malformed {
 pub(crate) struct Stored {
     /// Its name.
     pub(crate) limit: String,
-    /// `Kind::Hard` or `Kind::Own`.
+    /// Any but `Kind::Cap`.
     pub(crate) kind: Kind,
     /// The whole limit, not this item's share of it.
     pub(crate) rate: Rate,
@@ -189,6 +189,12 @@ impl Image {
     /// A limit of the item.
     pub(crate) fn limit(&self, kind: Kind, limit: &str) -> Option<&Stored> {
         self.limits.iter().find(|stored| stored.kind == kind && stored.limit == limit)
+    }
+
+    /// What is known of a limit, where it is kept now: it may have become one of another kind, or have been taken away.
+    pub(crate) fn known(&self, kind: Kind, limit: &str) -> Option<&Stored> {
+        let kinds = [kind, Kind::Hard, Kind::Own, Kind::Left];
+        kinds.into_iter().find_map(|kind| self.limit(kind, limit))
     }
 
     /// Into how many items the bucket is split.

@@ -47,6 +47,8 @@ pub(crate) struct RateStep<'a> {
     pub(crate) kind: Kind,
     /// As it was read; nothing if the item does not have it yet.
     pub(crate) stored: Option<&'a Stored>,
+    /// As it was read where it was kept before, if it was: it moves with this write.
+    pub(crate) moved: Option<&'a Stored>,
     /// The whole limit as it is to be kept, if it is one that was asked for.
     pub(crate) rate: Option<Rate>,
     pub(crate) after: Level,
@@ -148,14 +150,14 @@ pub(crate) fn plan<'a>(image: &'a Image, request: &Request<'a>) -> Result<Plan<'
 /// How much room what other nodes hold of a limit may need.
 fn reserved(image: &Image, line: &Asked, rate: &Rate, request: &Request<'_>) -> i64 {
     let others = image.writers.iter().filter(|writer| writer.node != request.me.node);
-    let held: Vec<_> = others.filter_map(|writer| writer.outstanding(line.kind, &line.limit)).collect();
+    let held: Vec<_> = others.filter_map(|writer| writer.outstanding(&line.limit)).collect();
     source::reserved(rate, line.held, &held, request.now_ms)
 }
 
 /// The share of a rate, its level now, and what is asked; nothing if the line is a cap.
 fn rate_line(image: &Image, line: &Asked, request: &Request<'_>, shards: i64) -> Option<Line> {
     let rate = share(line.rate()?, shards);
-    let level = match image.limit(line.kind, &line.limit) {
+    let level = match image.known(line.kind, &line.limit) {
         // Time that has passed counts at the rate that was in force.
         Some(stored) => {
             let was = stored.share(shards);
@@ -176,7 +178,7 @@ fn rate_line(image: &Image, line: &Asked, request: &Request<'_>, shards: i64) ->
 }
 
 /// A level under one rate, under another.
-fn fitted(level: Level, was: Rate, is: Rate) -> Level {
+pub(super) fn fitted(level: Level, was: Rate, is: Rate) -> Level {
     match level.tokens >= is.capacity {
         true => is.full(),
         false if was == is => level,
@@ -198,10 +200,14 @@ fn rate_step<'a>(
     let got = i64::try_from(planned.got).unwrap_or(i64::MAX);
     // By then the bucket could be full and all of it decayed; and nothing is spent longer than it may be held.
     let gone_ms = planned.full_ms.max(line.held.gone_ms).min(request.now_ms.saturating_add(request.hold_ms));
+    let known = image.known(line.kind, &line.limit);
+    // What is not set any more stays where it is.
+    let kind = known.filter(|_| line.gone).map_or(line.kind, |stored| stored.kind);
     RateStep {
         limit: &line.limit,
-        kind: line.kind,
-        stored: image.limit(line.kind, &line.limit),
+        kind,
+        stored: known.filter(|stored| stored.kind == kind),
+        moved: known.filter(|stored| stored.kind != kind),
         rate: line.rate().filter(|_| !line.gone),
         after: planned.after,
         got: planned.got,
@@ -234,7 +240,11 @@ fn rate_yield(line: &Asked, planned: &Planned) -> Yield {
 /// Limits of the item that nobody asked for: what is due to them comes with this write, or never.
 fn carry<'a>(image: &'a Image, request: &Request<'a>, shards: i64, rates: &mut Vec<RateStep<'a>>) {
     for stored in &image.limits {
-        if rates.iter().any(|step| step.kind == stored.kind && step.limit == stored.limit) {
+        let is_it = |step: &RateStep<'_>| {
+            let kept = step.moved.map_or(step.kind, |moved| moved.kind);
+            (kept, step.limit) == (stored.kind, &*stored.limit)
+        };
+        if rates.iter().any(is_it) {
             continue;
         }
         let mut after = stored.share(shards).refilled(stored.level(), image.refilled_ms, request.now_ms);
@@ -248,6 +258,7 @@ fn carry<'a>(image: &'a Image, request: &Request<'a>, shards: i64, rates: &mut V
             limit: &stored.limit,
             kind: stored.kind,
             stored: Some(stored),
+            moved: None,
             rate: None,
             after,
             got: 0,
@@ -263,6 +274,7 @@ mod tests {
     use super::super::attribute::Holder;
     use super::super::cap::CAP_PACE_MS;
     use super::super::image::Cap;
+    use super::super::write::expression;
     use super::super::writer::Writer;
     use super::*;
 
@@ -404,7 +416,7 @@ mod tests {
     #[test]
     fn what_goes_back_leaves_room_for_what_other_nodes_hold() {
         let mut other = Writer::new(2, NOW * 1000);
-        other.holds(Kind::Hard, "a", Outstanding { held: 30_000, gone_ms: NOW + 100 });
+        other.holds("a", Outstanding { held: 30_000, gone_ms: NOW + 100 });
         let image = Image { writers: vec![other], ..image(vec![stored("a", 50_000)]) };
         let lines = [rate("a", Wish { give_back: 40_000, ..Wish::default() })];
         // 100, less 50 there, less 10 that come in until the other holds nothing, less the 30 that it holds.
@@ -448,6 +460,36 @@ mod tests {
         let lines = [rate("a", wish(6, 6)), cap(4, slots(1, 1))];
         let short = plan(&image, &request(&lines, NOW)).unwrap();
         assert_eq!((short.yields[1].got, short.yields[1].slots, short.caps[0].change), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_limit_that_comes_back_has_what_was_put_aside_and_one_of_another_kind_moves() {
+        for kind in [Kind::Left, Kind::Own] {
+            let image = image(vec![Stored { kind, ..stored("a", 30_000) }, stored("b", 50_000)]);
+            let lines = [rate("a", wish(1, 20)), rate("b", wish(1, 1))];
+            let moved = plan(&image, &request(&lines, NOW)).unwrap();
+            assert_eq!((moved.yields[0].got, moved.yields[0].left), (20_000, 10_000), "{kind:?}");
+            let [step, _] = &moved.rates[..] else { panic!("{:?}", moved.rates) };
+            assert_eq!((step.kind, step.stored, step.after.tokens), (Kind::Hard, None, 10_000));
+            let update = expression(&image, &moved, &request(&lines, NOW));
+            let names = update.names().unwrap();
+            let removed = update.update().unwrap();
+            let (_, removed) = removed.split_once("REMOVE ").unwrap();
+            let removed: Vec<_> = removed.split(", ").map(|alias| &*names[alias]).collect();
+            assert_eq!(removed, attribute::FIELDS.map(|field| attribute::field(kind, "a", field)));
+            // Whoever took from it meanwhile has it planned again.
+            let level = names.iter().find(|(_, name)| **name == attribute::field(kind, "a", "tk")).unwrap().0;
+            assert!(update.condition().unwrap().contains(&format!("{level} = ")));
+        }
+    }
+
+    #[test]
+    fn what_goes_back_to_a_limit_that_has_gone_goes_where_it_was_put() {
+        let image = image(vec![Stored { kind: Kind::Left, ..stored("a", 30_000) }]);
+        let lines = [Asked { gone: true, ..rate("a", Wish { give_back: 5_000, ..Wish::default() }) }];
+        let plan = plan(&image, &request(&lines, NOW)).unwrap();
+        assert_eq!((plan.rates[0].kind, plan.rates[0].after.tokens), (Kind::Left, 35_000));
+        assert!(plan.rates[0].stored.is_some() && plan.rates[0].moved.is_none() && plan.rates.len() == 1);
     }
 
     #[test]

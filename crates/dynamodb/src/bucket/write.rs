@@ -8,7 +8,7 @@ use crate::layout::expression::Expression;
 use super::asked::{Asked, Owner, Request};
 use super::attribute::{self, Kind};
 use super::cap::CapStep;
-use super::image::Image;
+use super::image::{Image, Stored};
 use super::pin;
 use super::plan::{Plan, RateStep};
 use super::writer::Writer;
@@ -32,6 +32,9 @@ pub(crate) fn expression(image: &Image, plan: &Plan<'_>, request: &Request<'_>) 
         match step.stored {
             Some(_) => change(write, step, plan.refilled_ms),
             None => seed(write, step),
+        }
+        if let Some(moved) = step.moved {
+            clear(write, moved);
         }
     }
     for step in &plan.caps {
@@ -80,7 +83,7 @@ fn change(write: &mut Expression, step: &RateStep<'_>, refilled_ms: i64) {
         write.add(&attribute("tc"), number(step.consumed));
     }
     if let Some(rate) = step.rate.filter(|rate| *rate != stored.rate) {
-        set_rate(write, step, rate);
+        set_rate(write, (step.kind, step.limit), rate);
     }
     if step.after.remainder > 0 {
         write.set(&attribute("rr"), text(format!("{}@{refilled_ms}", step.after.remainder)));
@@ -89,9 +92,9 @@ fn change(write: &mut Expression, step: &RateStep<'_>, refilled_ms: i64) {
     }
 }
 
-fn set_rate(write: &mut Expression, step: &RateStep<'_>, rate: Rate) {
+pub(super) fn set_rate(write: &mut Expression, (kind, limit): (Kind, &str), rate: Rate) {
     for (field, n) in [("cp", rate.capacity), ("ra", rate.amount), ("rp", rate.period_ms)] {
-        write.set(&attribute::field(step.kind, step.limit, field), number(n));
+        write.set(&attribute::field(kind, limit, field), number(n));
     }
 }
 
@@ -101,10 +104,19 @@ fn seed(write: &mut Expression, step: &RateStep<'_>) {
     write.set(&attribute("tk"), number(step.after.tokens));
     write.set(&attribute("tc"), number(step.consumed));
     if let Some(rate) = step.rate {
-        set_rate(write, step, rate);
+        set_rate(write, (step.kind, step.limit), rate);
     }
     let (capacity, level) = (write.name(&attribute("cp")), write.name(&attribute("tk")));
     write.require(format!("attribute_not_exists({capacity}) OR attribute_not_exists({level})"));
+}
+
+/// A limit that is kept elsewhere from now on, with what was read of it here.
+fn clear(write: &mut Expression, moved: &Stored) {
+    let attribute = |field| attribute::field(moved.kind, &moved.limit, field);
+    pin::when(write, &attribute("tk"), "=", number(moved.tokens));
+    for field in attribute::FIELDS {
+        write.remove(&attribute(field));
+    }
 }
 
 fn cap(write: &mut Expression, step: &CapStep<'_>) {
@@ -139,7 +151,8 @@ pub(crate) fn lives_until(plan: &Plan<'_>, request: &Request<'_>) -> Option<i64>
         return None;
     }
     let owed = plan.rates.iter().filter_map(|step| {
-        let rate = step.rate?;
+        // What is not set any more may come back before it is full.
+        let rate = step.rate.or(step.stored.map(|stored| stored.rate))?;
         Some(seconds(rate, rate.capacity.saturating_sub(step.after.tokens)))
     });
     Some(request.now_ms / 1000 + horizon_s(request.lines).max(owed.max().unwrap_or(0).saturating_mul(2)))
@@ -200,7 +213,7 @@ fn sign(write: &mut Expression, image: &Image, plan: &Plan<'_>, request: &Reques
 pub(crate) fn signature(plan: &Plan<'_>, request: &Request<'_>) -> Writer {
     let mut writer = Writer::new(request.me.node, request.sequence);
     for step in plan.rates.iter().filter(|step| step.held.held > 0) {
-        writer.holds(step.kind, step.limit, step.held);
+        writer.holds(step.limit, step.held);
     }
     writer
 }

@@ -2,13 +2,11 @@
 //! it holds of the item's limits, so that others who give back leave room for it.
 //!
 //! As text: `<sequence> [<limit>:<held>:<gone> ...]`: thousandths of tokens, and in how many milliseconds after the sequence's time none
-//! of them is left, limits of our own with a `~`.
+//! of them is left.
 
 use std::fmt::Write as _;
 
 use tidegate_core::ledger::source::Outstanding;
-
-use super::attribute::Kind;
 
 /// A node's last write on an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +19,6 @@ pub(crate) struct Writer {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Held {
-    own: bool,
     limit: String,
     tokens: i64,
     gone_after_ms: i64,
@@ -33,14 +30,9 @@ impl Writer {
     }
 
     /// Adds what the node holds of a limit.
-    pub(crate) fn holds(&mut self, kind: Kind, limit: &str, what: Outstanding) {
+    pub(crate) fn holds(&mut self, limit: &str, what: Outstanding) {
         let gone_after_ms = what.gone_ms.saturating_sub(self.written_ms());
-        self.held.push(Held {
-            own: kind == Kind::Own,
-            limit: limit.to_owned(),
-            tokens: what.held,
-            gone_after_ms,
-        });
+        self.held.push(Held { limit: limit.to_owned(), tokens: what.held, gone_after_ms });
     }
 
     /// When the node wrote, by its clock.
@@ -49,17 +41,16 @@ impl Writer {
     }
 
     /// What the node holds of a limit.
-    pub(crate) fn outstanding(&self, kind: Kind, limit: &str) -> Option<Outstanding> {
-        let held = self.held.iter().find(|held| held.limit == limit && held.own == (kind == Kind::Own))?;
+    pub(crate) fn outstanding(&self, limit: &str) -> Option<Outstanding> {
+        let held = self.held.iter().find(|held| held.limit == limit)?;
         Some(Outstanding { held: held.tokens, gone_ms: self.written_ms().saturating_add(held.gone_after_ms) })
     }
 
     pub(crate) fn to_text(&self) -> String {
         let mut text = self.sequence.to_string();
-        for Held { own, limit, tokens, gone_after_ms } in &self.held {
-            let own = if *own { "~" } else { "" };
+        for Held { limit, tokens, gone_after_ms } in &self.held {
             // A String takes whatever is written to it.
-            write!(text, " {own}{limit}:{tokens}:{gone_after_ms}").unwrap_or_default();
+            write!(text, " {limit}:{tokens}:{gone_after_ms}").unwrap_or_default();
         }
         text
     }
@@ -72,7 +63,7 @@ impl Writer {
             let (name, numbers) = word.split_once(':')?;
             let (tokens, gone) = numbers.split_once(':')?;
             writer.held.push(Held {
-                own: name.starts_with('~'),
+                // Earlier servers told limits of our own apart.
                 limit: name.trim_start_matches('~').to_owned(),
                 tokens: tokens.parse().ok()?,
                 gone_after_ms: gone.parse().ok()?,
@@ -91,12 +82,16 @@ mod tests {
         let mut writer = Writer::new(7, 1_700_000_000_123_456);
         assert_eq!(Writer::parse(7, &writer.to_text()), Some(writer.clone()));
         let held = Outstanding { held: 50_000, gone_ms: 1_700_000_000_999 };
-        writer.holds(Kind::Hard, "tp_m.x-1", held);
-        writer.holds(Kind::Own, "rpm", Outstanding { held: 1, gone_ms: 1_700_000_000_000 });
-        assert_eq!(writer.to_text(), "1700000000123456 tp_m.x-1:50000:876 ~rpm:1:-123");
+        writer.holds("tp_m.x-1", held);
+        writer.holds("rpm", Outstanding { held: 1, gone_ms: 1_700_000_000_000 });
+        assert_eq!(writer.to_text(), "1700000000123456 tp_m.x-1:50000:876 rpm:1:-123");
         assert_eq!(Writer::parse(7, &writer.to_text()), Some(writer.clone()));
-        assert_eq!(writer.outstanding(Kind::Hard, "tp_m.x-1"), Some(held));
-        assert_eq!((writer.outstanding(Kind::Hard, "rpm"), writer.outstanding(Kind::Own, "x")), (None, None));
+        assert_eq!(Writer::parse(7, &writer.to_text().replace("rpm", "~rpm")), Some(writer.clone()));
+        assert_eq!(writer.outstanding("tp_m.x-1"), Some(held));
+        assert_eq!(
+            (writer.outstanding("rpm").map(|held| held.held), writer.outstanding("x")),
+            (Some(1), None)
+        );
     }
 
     #[test]

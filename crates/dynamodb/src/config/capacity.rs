@@ -72,8 +72,7 @@ fn add(bucket: &Item, now_ms: u64, sums: &mut Sums) {
             let (cp, ra) = (cp / shards, ra / shards);
             let refill = i128::from(now_ms.saturating_sub(refilled_ms)).saturating_mul(ra) / rp.max(1);
             let level = field("tk").unwrap_or(cp).saturating_add(refill).min(cp);
-            let kind = if attribute.starts_with("s_") { attribute::Kind::Own } else { attribute::Kind::Hard };
-            let held = held(bucket, kind, name, now_ms);
+            let held = held(bucket, name, now_ms);
             sum(sums, name, Kind::Rate, cp, level.saturating_add(held).min(cp), 1000);
         } else if let Some(name) = attribute.strip_prefix("c_").and_then(|rest| rest.strip_suffix("_cp")) {
             let field = |field: &str| number_of::<i128>(bucket, &format!("c_{name}_{field}"));
@@ -85,12 +84,12 @@ fn add(bucket: &Item, now_ms: u64, sums: &mut Sums) {
 }
 
 /// What nodes hold of a limit, as they last said.
-fn held(bucket: &Item, kind: attribute::Kind, limit: &str, now_ms: u64) -> i128 {
+fn held(bucket: &Item, limit: &str, now_ms: u64) -> i128 {
     let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
     let writers = bucket
         .iter()
         .filter_map(|(name, value)| Writer::parse(attribute::parse_writer(name)?, value.as_s().ok()?));
-    let outstanding = writers.filter_map(|writer| writer.outstanding(kind, limit));
+    let outstanding = writers.filter_map(|writer| writer.outstanding(limit));
     outstanding.filter(|held| held.gone_ms > now_ms).map(|held| i128::from(held.held)).sum()
 }
 

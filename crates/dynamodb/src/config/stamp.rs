@@ -2,25 +2,24 @@
 //!
 //! zae-limiter's clients decide by what a bucket says, and read no settings while it has tokens. So whoever sets limits on an
 //! entity writes them on its buckets, too: capacity, amount and period, never tokens; whether it is disabled; and whose child
-//! it is. `vu = 0` has the next of their clients look closely once, and cut what is above a lowered capacity.
+//! it is. `vu = 0` has the next of their clients look closely once, and cut what is above a lowered capacity. A limit that holds no
+//! longer is put aside with what it has, where only we find it: it may come back.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use tidegate_core::ledger::Term;
 use tidegate_ledger::{Loaded, Mode};
 
 use super::load::Found;
-use crate::layout::attribute::{Item, number, text};
+use crate::bucket::attribute::{self, Kind};
+use crate::layout::attribute::{Item, number, number_of, text};
 use crate::layout::entity::{GENERATION, INCARNATION};
 use crate::layout::expression::Expression;
 use crate::layout::limit::{self, Stored, WRITES};
 
 /// A bucket of defaults is forgotten after so many times the time that it takes to fill.
 const FILLS: u64 = 7;
-
-/// Attributes of a limit in a bucket.
-const FIELDS: [&str; 6] = ["tk", "cp", "ra", "rp", "tc", "rr"];
 
 /// What others put on a bucket that is not understood here: such a bucket is left alone.
 const STRANGE: [&str; 3] = ["sched", "rsched", "sched_tz"];
@@ -34,8 +33,8 @@ fn in_force(loaded: &Loaded) -> (&[Term], bool) {
 }
 
 /// When a bucket of these limits may be forgotten, in seconds since the epoch.
-fn forgotten_at(limits: &[(String, Stored)], now_ms: u64) -> u64 {
-    let fills = limits.iter().map(|(_, stored)| {
+fn forgotten_at(limits: &[Stored], now_ms: u64) -> u64 {
+    let fills = limits.iter().map(|stored| {
         let fill = u128::from(stored.capacity) * u128::from(stored.period_s) * u128::from(FILLS);
         u64::try_from(fill.div_ceil(u128::from(stored.amount.max(1)))).unwrap_or(u64::MAX)
     });
@@ -84,10 +83,10 @@ fn stamp_limits(bucket: &Item, loaded: &Loaded, now_ms: u64, update: &mut Expres
         differs |= set(bucket, update, &format!("b_{name}_ra"), milli(stored.amount));
         differs |= set(bucket, update, &format!("b_{name}_rp"), milli(stored.period_s));
     }
-    for stale in stale(bucket, &limits) {
-        for field in FIELDS {
-            remove(bucket, update, &format!("b_{stale}_{field}"));
-        }
+    let mut fills: Vec<Stored> = limits.into_iter().map(|(_, stored)| stored).collect();
+    for (name, kind) in stale(bucket, terms) {
+        fills.extend(read(bucket, kind, name));
+        put_aside(bucket, update, kind, name);
     }
     if differs {
         set(bucket, update, "vu", number(0));
@@ -95,14 +94,42 @@ fn stamp_limits(bucket: &Item, loaded: &Loaded, now_ms: u64, update: &mut Expres
     if own {
         remove(bucket, update, "ttl");
     } else if !bucket.contains_key("ttl") {
-        update.set("ttl", number(forgotten_at(&limits, now_ms)));
+        update.set("ttl", number(forgotten_at(&fills, now_ms)));
     }
 }
 
-/// Limits of a bucket that hold no longer.
-fn stale<'a>(bucket: &'a Item, limits: &[(String, Stored)]) -> BTreeSet<&'a str> {
-    let names = bucket.keys().filter_map(|name| name.strip_prefix("b_")?.strip_suffix("_cp"));
-    names.filter(|name| *name != WRITES && limits.iter().all(|(held, _)| held != name)).collect()
+/// Limits of a bucket that hold no longer, or hold as one of another kind.
+fn stale<'a>(bucket: &'a Item, terms: &[Term]) -> BTreeMap<&'a str, Kind> {
+    let holds = |kind: Kind, name: &str| {
+        let term = terms.iter().find(|term| &*term.name == name && !term.bound.is_cap());
+        term.is_some_and(|term| limit::shared(term).is_some() == (kind == Kind::Hard))
+    };
+    let is_stale = |kind: Kind, name: &str| match kind {
+        Kind::Hard => name != WRITES && !holds(kind, name),
+        Kind::Own => !holds(kind, name),
+        Kind::Left | Kind::Cap => false,
+    };
+    let names =
+        bucket.keys().filter_map(|name| attribute::parse(name)).filter(|(_, _, field)| *field == "cp");
+    names.filter(|(kind, name, _)| is_stale(*kind, name)).map(|(kind, name, _)| (name, kind)).collect()
+}
+
+/// A limit as a bucket has it.
+fn read(bucket: &Item, kind: Kind, name: &str) -> Option<Stored> {
+    let whole = |field| Some(number_of::<u64>(bucket, &attribute::field(kind, name, field))?.div_ceil(1000));
+    Some(Stored { capacity: whole("cp")?, amount: whole("ra")?, period_s: whole("rp")? })
+}
+
+/// Others may take from it until this is written: what it has by then is put aside.
+fn put_aside(bucket: &Item, update: &mut Expression, kind: Kind, name: &str) {
+    for field in attribute::FIELDS {
+        let from = attribute::field(kind, name, field);
+        let Some(value) = bucket.get(&from) else { continue };
+        let (aside, there) = (update.name(&attribute::field(Kind::Left, name, field)), update.name(&from));
+        let read = update.value(value.clone());
+        update.set_to(format!("{aside} = if_not_exists({there}, {read})"));
+        update.remove(&from);
+    }
 }
 
 fn stamp_mode(bucket: &Item, mode: Option<Mode>, update: &mut Expression) {
@@ -175,11 +202,17 @@ mod tests {
 
     fn told(update: &Expression) -> (Vec<(String, AttributeValue)>, Vec<String>) {
         let (names, values) = (update.names().unwrap(), update.values().unwrap_or_default());
-        let text = update.update().unwrap();
-        let (sets, removes) = text.split_once("REMOVE ").unwrap_or((&text, ""));
+        let whole = update.update().unwrap();
+        let (sets, removes) = whole.split_once("REMOVE ").unwrap_or((&whole, ""));
+        // What is copied is told as what it copies.
+        let copied = sets.replace("if_not_exists(#", "#").replace(", :", "|:").replace(')', "");
         let pairs =
-            sets.trim_start_matches("SET ").trim().split(", ").filter_map(|part| part.split_once(" = "));
-        let sets = pairs.map(|(name, value)| (names[name].clone(), values[value.trim()].clone())).collect();
+            copied.trim_start_matches("SET ").trim().split(", ").filter_map(|part| part.split_once(" = "));
+        let told = |value: &str| match value.trim().split_once('|') {
+            Some((from, _)) => text(&*names[from]),
+            None => values[value.trim()].clone(),
+        };
+        let sets = pairs.map(|(name, value)| (names[name].clone(), told(value))).collect();
         (sets, removes.split(", ").filter(|part| !part.is_empty()).map(|name| names[name].clone()).collect())
     }
 
@@ -198,8 +231,14 @@ mod tests {
         };
         let update = stamped(&bucket(), &found(loaded, None), 0).unwrap();
         let (sets, removes) = told(&update);
-        let expected = [("b_rpm_cp", 9_000), ("b_rpm_ra", 5_000), ("b_rpm_rp", 1_000), ("vu", 0)];
-        assert_eq!(sets, expected.map(|(name, value)| (name.to_owned(), number(value))));
+        let set = [("b_rpm_cp", 9_000), ("b_rpm_ra", 5_000), ("b_rpm_rp", 1_000)];
+        let mut expected: Vec<_> =
+            set.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect();
+        // What it had of the other one is put aside.
+        let aside = ["tk", "cp", "ra", "rp", "tc"];
+        expected.extend(aside.map(|field| (format!("l_tpm_{field}"), text(format!("b_tpm_{field}")))));
+        expected.push(("vu".into(), number(0)));
+        assert_eq!(sets, expected);
         assert_eq!(removes, ["b_tpm_tk", "b_tpm_cp", "b_tpm_ra", "b_tpm_rp", "b_tpm_tc", "ttl"]);
     }
 

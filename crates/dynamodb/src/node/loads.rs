@@ -38,6 +38,11 @@ impl Shared {
                 // What was set just now, by this node or another, is not forgotten again by an old copy.
                 false => Freshness::Consistent,
             };
+            let now = self.now();
+            let draws: Vec<Draws> = match freshness {
+                Freshness::Eventual => vec![Draws::default(); keys.len()],
+                Freshness::Consistent => keys.iter().map(|key| self.ledger.draws(key, now)).collect(),
+            };
             let found = self.find(keys, freshness).await;
             self.counters.called(Operation::Load, &found);
             let found = match found {
@@ -45,21 +50,21 @@ impl Shared {
                 Err(fault) => return self.not_loaded(keys, &fault),
             };
             self.answered();
-            if self.unless_edited(edits, || self.take_over(keys, found)) {
+            if self.unless_edited(edits, || self.take_over(keys, found, &draws)) {
                 return;
             }
         }
         self.not_loaded(keys, &Fault::Conflict("what is set".into()));
     }
 
-    fn take_over(&self, keys: &[AccountKey], read: Vec<Read>) {
-        for (key, Read { loaded, bucket }) in keys.iter().zip(read) {
+    fn take_over(&self, keys: &[AccountKey], read: Vec<Read>, draws: &[Draws]) {
+        for ((key, Read { loaded, bucket }), draws) in keys.iter().zip(read).zip(draws) {
             if let Err(refused) = self.ledger.loaded(key, loaded, self.now()) {
                 tracing::warn!(%refused, "what is set in the table cannot be used");
             }
             if let Some(image) = bucket.filter(|image| image.shard_count() == 1) {
-                // Who has drawn knows better.
-                self.saw(key, &[image], Some(Draws::default()));
+                // Who has drawn meanwhile knows better.
+                self.saw(key, &[image], Some(*draws));
             }
         }
     }

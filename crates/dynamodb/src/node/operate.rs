@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use tidegate_ledger::{AccountKey, Draws, Found, Undecided, Word};
 use tokio::sync::oneshot;
 
+use crate::bucket::asked::rates;
+use crate::bucket::attribute::Kind;
 use crate::bucket::call::Calls;
-use crate::bucket::fill::{Fill, Filling, filled, images};
-use crate::bucket::image::Image;
+use crate::bucket::fill::{Fill, Filling, Rates, filled, images};
+use crate::bucket::image::{Image, Stored};
 use crate::bucket::place::Place;
 use crate::fault::Fault;
 
@@ -82,6 +84,7 @@ impl Handle {
             calls: shared.calls(),
             place: &place,
             fills,
+            rates: &rates(&shared.ledger.terms(key, shared.now())),
             key: operation,
             node: self.holder().node,
             now_ms,
@@ -98,8 +101,14 @@ impl Shared {
     pub(crate) fn saw(&self, key: &AccountKey, images: &[Image], before: Option<Draws>) -> bool {
         let (me, now_ms) = (self.claim.holder(), self.now_ms() as i64);
         let mut left: HashMap<&str, i64> = HashMap::new();
-        for (stored, level) in filled(images, &[], me.node, now_ms).iter().flatten() {
-            *left.entry(&stored.limit).or_default() += level.tokens;
+        for (image, levels) in images.iter().zip(filled(images, &[], &Rates::new(), me.node, now_ms)) {
+            // What others have made anew goes before what was put aside.
+            let is_it = |stored: &Stored| {
+                image.known(Kind::Hard, &stored.limit).is_some_and(|it| it.kind == stored.kind)
+            };
+            for (stored, _, level) in levels.iter().filter(|(stored, ..)| is_it(stored)) {
+                *left.entry(&stored.limit).or_default() += level.tokens;
+            }
         }
         let mut out: HashMap<&str, i64> = HashMap::new();
         for cap in images.iter().flat_map(|image| &image.caps) {

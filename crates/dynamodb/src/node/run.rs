@@ -221,9 +221,12 @@ impl Run {
         }
         if now >= self.next_revalidation {
             self.next_revalidation = now + revalidation(&self.shared);
-            self.shared.ledger.used(&mut self.keys);
-            for key in self.keys.drain(..) {
+            let used = self.shared.ledger.used();
+            for key in used.drawing {
                 self.looks.want(key);
+            }
+            for key in used.bypassed {
+                self.loads.want(key);
             }
         }
     }

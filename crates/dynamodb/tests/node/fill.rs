@@ -55,6 +55,28 @@ fn a_reset_makes_full_and_a_top_up_stops_at_the_burst() {
 }
 
 #[test]
+fn a_limit_that_was_changed_is_filled_as_it_is_set_now() {
+    let world = World::new();
+    world.set(&system(), &["rpm=10/day"]);
+    let node = world.node();
+    take(&world, &node, 10);
+    let key = key(&node, "acme");
+    let refill = |tokens| world.runtime.block_on(node.handle.refill(&key, &by(tokens), None)).unwrap();
+    let there = |field: &str| world.number("acme", &format!("b_rpm_{field}")) / 1000;
+    for (limit, tokens, full) in [("rpm=100/day", None, 100), ("rpm=40/day", Some(1), 40)] {
+        world.set(&system(), &[limit]);
+        world.until("it is known", || {
+            // What nobody asks for is not looked at again.
+            world.acquire(&node, "acme", &[("rpm", 0)]).unwrap();
+            node.ledger.terms(&key, node.clock.now())[0].to_string() == limit
+        });
+        refill(tokens);
+        assert_eq!((there("tk"), there("cp")), (full, full), "{limit}");
+    }
+    node.stop();
+}
+
+#[test]
 fn what_another_node_holds_is_part_of_what_there_is() {
     let world = World::new();
     world.set(&system(), &["rpm=1000/day"]);

@@ -75,6 +75,7 @@ impl Ledger {
         let counts = record.slots.iter().any(|(_, _, slot)| slot.has_counts());
         account.minute = record.minute;
         account.set_counting(counts);
+        account.set_taken();
         account.adopt(resolved, now);
         let at = shard.add_account(holder, account);
         if counts {

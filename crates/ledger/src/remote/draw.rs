@@ -110,10 +110,11 @@ impl Ledger {
         for left in &mut account.remote()?.left {
             let Told { wish, consumed } = left.purse.wish(&left.bound, 0, true, &pace, now);
             let (limit, bound) = (self.words.name(left.limit), left.bound);
-            lines.push(Line { limit, bound, soft: false, wish, consumed, held: 0, gone_at: 0, gone: true });
+            let line = Line { limit, bound, soft: false, wish, consumed, held: 0, gone_at: 0, gone: true };
+            // Others are there to be remembered.
+            lines.extend(Some(line).filter(Line::says));
         }
-        let says = |line: &Line| line.wish != Default::default() || line.consumed != 0;
-        if !lines.iter().any(says) {
+        if !lines.iter().any(Line::says) {
             account.remote()?.set_drawing(false);
             drop(shard);
             self.tell_decided(key);

@@ -11,7 +11,7 @@ use crate::ledger::Ledger;
 use crate::locks::Locks;
 use crate::reach::{Made, Name, Place};
 use crate::refused::{Refused, shown};
-use crate::settings::{Scope, ScopeSettings};
+use crate::settings::{Mode, Scope, ScopeSettings};
 use crate::shard::{SHARDS, Shard};
 use crate::space::{Space, SpaceId};
 use crate::walk::{Gate, Manner, Stand, Walk, Way};
@@ -246,13 +246,15 @@ impl Ledger {
 
     /// Accounts that were touched since the last call, to be loaded again. Those that were not are forgotten: they are
     /// loaded when they are next touched.
-    pub fn used(&self, out: &mut Vec<AccountKey>) {
+    pub fn used(&self) -> Used {
+        let mut used = Used::default();
         for shard in 0..SHARDS {
             let mut from = Some(0);
             while let Some(at) = from {
-                from = used_segment(&mut self.shards.lock(shard), at, out);
+                from = used_segment(&mut self.shards.lock(shard), at, &mut used);
             }
         }
+        used
     }
 
     /// Does something with an account that is there.
@@ -302,7 +304,16 @@ impl Ledger {
     }
 }
 
-fn used_segment(shard: &mut Shard, from: u32, out: &mut Vec<AccountKey>) -> Option<u32> {
+/// Accounts that were touched lately.
+#[derive(Debug, Default)]
+pub struct Used {
+    /// Those that draw, and so know their buckets.
+    pub drawing: Vec<AccountKey>,
+    /// Those whose limits are bypassed: how full their buckets are is known to who looks.
+    pub bypassed: Vec<AccountKey>,
+}
+
+fn used_segment(shard: &mut Shard, from: u32, out: &mut Used) -> Option<u32> {
     let mut next = shard.loaded.next(from);
     for _ in 0..SEGMENT {
         let at = next?;
@@ -311,7 +322,7 @@ fn used_segment(shard: &mut Shard, from: u32, out: &mut Vec<AccountKey>) -> Opti
             let (space, entity) = (holder.space, Arc::<[u8]>::from(&*holder.id));
             holder.each_account_mut(|account| {
                 let (resource, call) = (account.resolved.resource, account.resolved.call);
-                let watched = account.is_watched();
+                let (watched, mode) = (account.is_watched(), account.resolved.mode);
                 let Some(state) = account.remote().filter(|state| state.is_loaded()) else { return };
                 if call != Word::NONE {
                     return;
@@ -320,6 +331,10 @@ fn used_segment(shard: &mut Shard, from: u32, out: &mut Vec<AccountKey>) -> Opti
                 state.set_loaded(used);
                 if used {
                     any = true;
+                    let out = match mode {
+                        Some(Mode::Bypass) => &mut out.bypassed,
+                        _ => &mut out.drawing,
+                    };
                     out.push(AccountKey { space, entity: Arc::clone(&entity), resource, call });
                 }
             });

@@ -5,7 +5,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
-use tidegate_core::ledger::Bound;
+use tidegate_core::ledger::{Bound, Term};
 
 use crate::ledger::Ledger;
 
@@ -15,7 +15,7 @@ use super::want::AccountKey;
 /// What was found.
 #[derive(Debug)]
 pub struct Found<'a, S> {
-    /// What is left of its rates, in thousandths of tokens. What is not there is full.
+    /// What is left of its rates, in thousandths of tokens. What is not there was never taken from.
     pub left: HashMap<&'a str, i64, S>,
     /// Slots of its caps that are out at other nodes.
     pub out: HashMap<&'a str, i64, S>,
@@ -26,6 +26,14 @@ impl Ledger {
     pub fn draws(&self, key: &AccountKey, now: Nanos) -> Draws {
         let draws = self.with_account(key, now, |_, account| Some(account.remote()?.draws()));
         draws.flatten().unwrap_or_default()
+    }
+
+    /// The limits of an account, as this node knows them.
+    pub fn terms(&self, key: &AccountKey, now: Nanos) -> Vec<Term> {
+        let terms = self.with_account(key, now, |_, account| {
+            account.resolved.terms.iter().map(|term| term.to_term()).collect()
+        });
+        terms.unwrap_or_default()
     }
 
     /// Somebody has looked at the buckets of an account in the table. False, and nothing changes, if something was on its
@@ -44,14 +52,12 @@ impl Ledger {
                 return false;
             }
             for (purse, term) in state.purses.iter_mut().zip(resolved.terms.iter()) {
-                let capacity = i64::try_from(term.bound.capacity()).unwrap_or(i64::MAX);
                 let there = match term.bound {
-                    Bound::Rate(_) => {
-                        found.left.get(&*term.name).copied().unwrap_or_else(|| capacity.saturating_mul(1000))
-                    }
-                    Bound::Concurrency(_) => {
+                    Bound::Rate(_) => found.left.get(&*term.name).copied(),
+                    Bound::Concurrency(cap) => {
                         let others = found.out.get(&*term.name).copied().unwrap_or(0);
-                        capacity.saturating_sub(others).saturating_sub(i64::from(purse.slots))
+                        let cap = i64::try_from(cap).unwrap_or(i64::MAX);
+                        Some(cap.saturating_sub(others).saturating_sub(i64::from(purse.slots)))
                     }
                 };
                 purse.seen(there, now);

@@ -29,6 +29,7 @@ mod weights;
 
 pub use decided::Decided;
 pub use held::{HeldAgain, HoldId};
+pub use load::Used;
 pub use look::Found;
 pub use state::Draws;
 pub use want::{AccountKey, Line, Loaded, Order, RemoteOptions, Undecided, Unread, Want};

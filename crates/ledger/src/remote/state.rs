@@ -26,7 +26,7 @@ const DELETED: u8 = 32;
 pub(crate) struct RemoteAccount {
     /// One for each term, in their order.
     pub(crate) purses: SmallVec<[Purse; 2]>,
-    /// Limits that are not among the terms any more, and have something to tell.
+    /// Limits that are not among the terms any more, and have something to tell, or to remember.
     pub(crate) left: Vec<Left>,
     /// What leases that came back took more, or gave back, before it was known what bounds them.
     pub(crate) unposted: Vec<(Word, i128)>,
@@ -83,7 +83,7 @@ impl RemoteAccount {
             self.purses.push(purse);
         }
         for (at, purse) in before.into_iter().enumerate() {
-            if let Some(purse) = purse.filter(|purse| purse.holds(&old[at].bound, 0, now)) {
+            if let Some(purse) = purse.filter(|purse| purse.tells(&old[at].bound, 0, now)) {
                 self.left.push(Left { limit: old[at].word, bound: old[at].bound, purse });
             }
         }

@@ -116,6 +116,13 @@ pub struct Line {
     pub gone: bool,
 }
 
+impl Line {
+    /// Whether there is anything to write.
+    pub(crate) fn says(&self) -> bool {
+        self.wish != Wish::default() || self.consumed != 0
+    }
+}
+
 /// Nothing was taken: only the table can tell. See [`Ledger::decided`](crate::Ledger::decided).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Undecided {

@@ -176,8 +176,52 @@ fn what_was_drawn_from_a_source_that_is_gone_is_gone_with_it() {
     assert!(!purse.holds(&bound, 0, START));
     // What comes in its place is full, and only a draw gives any of it.
     assert_eq!((purse.available(&bound, 0, START), purse.ready(&bound, 0, 1, START)), (100, None));
+    // It has no room for what comes back of the old one, but for what was taken since.
+    purse.take(&bound, 3, START);
+    purse.give(5);
+    assert!(purse.wish(&bound, 0, false, &PACE, START).wish.give_back == 0);
+    assert_eq!(purse.available(&bound, 0, START), 100);
+    draw(&mut purse, &bound, 1, 99, START);
+    purse.give(5);
+    assert_eq!(purse.wish(&bound, 0, false, &PACE, START).wish.give_back, 5_000);
     let (cap, mut purse) = (Bound::Concurrency(3), Purse { slots: 2, ..Purse::default() });
-    purse.seen(1, START);
+    purse.seen(Some(1), START);
     purse.forget(&cap);
     assert_eq!((purse.slots, purse.available(&cap, 2, START)), (2, 1));
+}
+
+#[test]
+fn what_is_known_of_the_source_outlives_a_change() {
+    let (old, new, mut purse) = (rate(100), rate(1000), Purse::default());
+    purse.change(&old, &new, START);
+    assert_eq!(purse.available(&new, 0, START), 1000, "never taken from, so full");
+    let mut purse = Purse::default();
+    draw(&mut purse, &old, 40, 20, START);
+    purse.take(&old, 10, START);
+    // 20 are there, 30 go back, and half a second has brought 50.
+    let later = START + NANOS_PER_S / 2;
+    purse.change(&old, &new, later);
+    assert_eq!(purse.available(&new, 0, later), 100);
+    assert_eq!(purse.available(&new, 0, later + 100 * MS), 200);
+    purse.change(&new, &rate(5), later);
+    assert_eq!(purse.available(&rate(5), 0, later), 5);
+    let (three, five) = (Bound::Concurrency(3), Bound::Concurrency(5));
+    let mut purse = Purse { slots: 1, ..Purse::default() };
+    purse.seen(Some(0), START);
+    assert_eq!(purse.available(&three, 1, START), 0, "the others have two");
+    purse.change(&three, &five, START);
+    assert_eq!(purse.available(&five, 1, START), 2);
+    purse.change(&five, &old, START);
+    assert_eq!(purse.available(&old, 0, START), 100, "slots tell nothing of tokens");
+}
+
+#[test]
+fn a_purse_that_knows_of_a_drained_source_has_something_to_tell() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    assert!(!purse.tells(&bound, 0, START));
+    purse.seen(Some(99_000), START);
+    assert!(purse.tells(&bound, 0, START) && !purse.holds(&bound, 0, START));
+    assert!(!purse.tells(&bound, 0, START + 10 * MS), "it is full again");
+    purse.seen(None, START);
+    assert!(!purse.tells(&bound, 0, START));
 }

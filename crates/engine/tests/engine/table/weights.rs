@@ -76,7 +76,7 @@ fn a_change_is_seen_after_a_minute_while_messages_come() {
     for passed in 0..7 {
         bench.pass(10 * SECOND);
         // What the node does every few seconds.
-        bench.engine.ledger().used(&mut Vec::new());
+        bench.engine.ledger().used();
         bench.put(bench.flow("q", "big"));
         table.answer(&mut bench);
         let expected = if passed < 5 { (3, 1) } else { (2, 2) };

@@ -37,9 +37,7 @@ impl World {
             (0..20).for_each(|_| self.tick());
             self.now += NANOS_PER_S - 20 * MS;
             let ledger = self.nodes[0].ledger.clone();
-            let mut used = Vec::new();
-            ledger.used(&mut used);
-            for key in used {
+            for key in ledger.used().drawing {
                 let loaded = self.table.load(&key.entity);
                 ledger.loaded(&key, loaded, self.now).unwrap();
             }

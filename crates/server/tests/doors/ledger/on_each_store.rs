@@ -26,6 +26,9 @@ macro_rules! on_store {
 
         on_store! { $door:
             an_acquire_takes_and_a_settle_gives_back_what_was_too_much
+            a_limit_that_is_taken_away_and_set_again_has_what_it_had
+            what_nobody_has_taken_from_is_full_whatever_is_set
+            leases_of_a_name_that_no_entity_can_have_are_none
             a_lease_can_be_adjusted_extended_and_released
             what_is_wrong_is_told
             a_parent_is_charged_too

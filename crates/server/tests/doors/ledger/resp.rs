@@ -39,6 +39,61 @@ pub fn an_acquire_takes_and_a_settle_gives_back_what_was_too_much<D: RespDoor>()
     assert_eq!((&available["allowed"], &available["statuses"][0]["available"]), (&json!(false), &json!(400)));
 }
 
+pub fn a_limit_that_is_taken_away_and_set_again_has_what_it_had<D: RespDoor>() {
+    let door = D::open();
+    let mut client = door.connect();
+    let left = |client: &mut Client| {
+        let told = client.document("AVAILABLE acme gpt-4 rpm 0 tpm 0");
+        let left = |limit: &str| {
+            let mut statuses = told["statuses"].as_array().unwrap().iter();
+            statuses.find(|status| status["limit"] == limit).unwrap()["available"].as_i64().unwrap()
+        };
+        (left("rpm"), left("tpm"))
+    };
+    for level in ["SYSTEM", "RESOURCE gpt-4", "ENTITY acme", "ENTITY acme gpt-4"] {
+        let set = |client: &mut Client, limits: &[&str]| {
+            client.document(&format!("LIMITS SET {level} {}", json!({ "limits": limits })));
+        };
+        set(&mut client, &["rpm=100/day", "tpm=1000/day"]);
+        client.document("BUCKET RESET acme gpt-4");
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 rpm 60 tpm 1 QUIET")[0], 1, "{level}");
+        set(&mut client, &["tpm=1000/day"]);
+        // Something is taken meanwhile.
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 tpm 1 QUIET")[0], 1, "{level}");
+        set(&mut client, &["tpm=1000/day", "rpm=100/day"]);
+        assert_eq!(left(&mut client), (40, 998), "{level}");
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 rpm 41 QUIET")[0], 0, "{level}");
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 rpm 10 QUIET")[0], 1, "{level}");
+        // A soft limit of the same name is the same limit.
+        set(&mut client, &["tpm=1000/day", "rpm=100/day,soft"]);
+        assert_eq!(left(&mut client).0, 30, "{level}");
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 rpm 50 QUIET")[0], 1, "{level}");
+        set(&mut client, &["tpm=1000/day", "rpm=100/day"]);
+        assert_eq!(left(&mut client).0, -20, "{level}");
+        assert_eq!(client.ask("ACQUIRE acme gpt-4 rpm 1 QUIET")[0], 0, "{level}");
+    }
+}
+
+pub fn what_nobody_has_taken_from_is_full_whatever_is_set<D: RespDoor>() {
+    let door = D::open();
+    let mut client = door.connect();
+    for burst in [40, 100, 10, 70] {
+        client.document(&format!(r#"LIMITS SET SYSTEM {{"limits":["tpm={burst}/day"]}}"#));
+        let told = client.document("AVAILABLE acme gpt-4 tpm 1");
+        assert_eq!(told["statuses"][0]["available"], burst, "{told}");
+    }
+    client.ask("ACQUIRE acme gpt-4 tpm 1 QUIET");
+    client.document(r#"LIMITS SET SYSTEM {"limits":["tpm=100/day"]}"#);
+    assert_eq!(client.document("AVAILABLE acme gpt-4 tpm 1")["statuses"][0]["available"], 69);
+}
+
+pub fn leases_of_a_name_that_no_entity_can_have_are_none<D: RespDoor>() {
+    let door = D::open();
+    let listed = json!({"leases": [], "next": null});
+    // Two bytes of three: no text.
+    assert_eq!(door.connect().document_of(&[b"LEASE", b"LIST", b"\xe2\x82"]), listed);
+}
+
 pub fn a_lease_can_be_adjusted_extended_and_released<D: RespDoor>() {
     let door = D::open();
     let mut client = door.connect();

@@ -26,11 +26,7 @@ impl Client {
     pub fn send(&mut self, lines: &[&str]) {
         let mut bytes = Vec::new();
         for line in lines {
-            let words = words(line);
-            bytes.extend(format!("*{}\r\n", words.len()).into_bytes());
-            for word in words {
-                bytes.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
-            }
+            write_words(&mut bytes, words(line).into_iter().map(str::as_bytes));
         }
         self.stream.write_all(&bytes).unwrap();
     }
@@ -76,9 +72,26 @@ impl Client {
         serde_json::from_str(reply.as_str().unwrap()).unwrap_or_else(|_| panic!("{line}: {reply}"))
     }
 
+    /// Asks for a document by words that need not be text.
+    pub fn document_of(&mut self, words: &[&[u8]]) -> Value {
+        let mut bytes = Vec::new();
+        write_words(&mut bytes, words.iter().copied());
+        self.stream.write_all(&bytes).unwrap();
+        let reply = self.read();
+        serde_json::from_str(reply.as_str().unwrap()).unwrap_or_else(|_| panic!("{reply}"))
+    }
+
     /// Says that nothing more will be sent.
     pub fn end(&self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
+    }
+}
+
+fn write_words<'a>(bytes: &mut Vec<u8>, words: impl ExactSizeIterator<Item = &'a [u8]>) {
+    bytes.extend(format!("*{}\r\n", words.len()).into_bytes());
+    for word in words {
+        bytes.extend(format!("${}\r\n", word.len()).into_bytes());
+        bytes.extend([word, b"\r\n"].concat());
     }
 }
 

@@ -1,5 +1,6 @@
 //! A table that servers share: a door over one, and what servers of one see of each other.
 
+mod changes;
 mod door;
 mod queues;
 mod servers;

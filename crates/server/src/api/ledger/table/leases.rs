@@ -27,12 +27,14 @@ impl Asked {
         let after = page.after.as_deref().map(id).transpose()?;
         let space = self.queues.space(&self.namespace)?;
         let own = self.desk.ledger.leases(space, entity.as_deref(), after, page.max);
-        if &*self.actor == PASSED_ON {
+        // No lease is of a name that is no text.
+        let entity = entity.map(String::from_utf8).transpose();
+        let (Ok(entity), false) = (entity, &*self.actor == PASSED_ON) else {
             return Ok(document::leases(&own, Vec::new(), page.max));
-        }
+        };
         let wanted = Wanted {
             namespace: self.namespace.clone(),
-            entity: entity.map(text).transpose()?,
+            entity,
             after: after.map(|after| LeaseId(after.0)),
             max: page.max,
         };
@@ -69,10 +71,6 @@ async fn list(
     let client = others.client(address, &wanted.namespace).await?;
     let count = u32::try_from(wanted.max).unwrap_or(u32::MAX);
     Ok(client.leases().list(wanted.entity.as_deref(), count, wanted.after).await?.leases)
-}
-
-fn text(entity: Vec<u8>) -> Result<String, Refusal> {
-    String::from_utf8(entity).map_err(|error| Refusal::no_name("entity", error.as_bytes()))
 }
 
 fn nowhere(number: u16) -> Refusal {

@@ -182,6 +182,14 @@ def test_capacity_over_all_entities(ledger):
     found = {limit["limit"]: limit for limit in ledger.capacity("gpt-4")["limits"]}
     assert found["tpm"] == {"limit": "tpm", "kind": "rate", "capacity": 1200, "available": 1170, "entities": 3}
     assert found["inflight"] == {"limit": "inflight", "kind": "concurrency", "capacity": 8, "available": 6, "entities": 2}
+    # Who has a record counts before anything is taken; a limit that is taken away does not, and has what it had when it is set again.
+    ledger.create_entity("idle")
+    ledger.set_limits("inflight=4", "rpm=7/day", resource="gpt-4")
+    found = {limit["limit"]: (limit["capacity"], limit["available"], limit["entities"]) for limit in ledger.capacity("gpt-4")["limits"]}
+    assert found == {"tpm": (1000, 990, 1), "inflight": (12, 10, 3), "rpm": (21, 21, 3)}
+    ledger.set_limits("tpm=100/day", resource="gpt-4")
+    found = {limit["limit"]: (limit["capacity"], limit["available"], limit["entities"]) for limit in ledger.capacity("gpt-4")["limits"]}
+    assert found == {"tpm": (1300, 1270, 4)}
 
 
 def test_entities_with_limits_of_their_own_are_listed(ledger):

@@ -82,6 +82,7 @@ impl Account {
         }
         let mut left: SmallVec<[(usize, Slot); 2]> =
             std::mem::take(&mut self.slots).into_iter().enumerate().collect();
+        let taken = self.is_taken();
         let (terms, since): (Terms, Nanos) = (Arc::clone(&self.resolved.terms), self.resolved.since);
         for term in terms.iter() {
             let kept = left.iter().position(|(at, _)| old.terms[*at].word == term.word);
@@ -93,7 +94,7 @@ impl Account {
                 },
             };
             slot.change(&from, &term.bound, since, now);
-            if self.flags & TAKEN == 0 {
+            if !taken {
                 slot.fill(&term.bound, now);
             }
             self.slots.push(slot);
@@ -435,6 +436,10 @@ impl Account {
     #[inline]
     pub(crate) fn set_changed(&mut self, changed: bool) {
         self.flags = if changed { self.flags | CHANGED } else { self.flags & !CHANGED };
+    }
+
+    pub(crate) fn is_taken(&self) -> bool {
+        self.flags & TAKEN != 0
     }
 
     #[inline]

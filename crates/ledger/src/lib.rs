@@ -68,7 +68,7 @@ mod words;
 pub use acquire::Unavailable;
 pub use acquired::{Acquire, Acquired, Checked, Denied, Granted, Involved, Shortage};
 pub use audit::Event;
-pub use capacity::Capacity;
+pub use capacity::{Capacities, Capacity};
 pub use edit::{Changed, Edit, Kept, Plan};
 pub use entity::{Entity, EntityPatch, MAX_LEVELS};
 pub use grant::Grant;

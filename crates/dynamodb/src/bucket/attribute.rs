@@ -1,7 +1,7 @@
 //! Names of the attributes of a bucket item.
 //!
 //! `b_`, `rf`, `shard_count`, `ttl` and what else is plain here belong to the shared layout. `w_` (a node's last write), `c_`
-//! (caps), `s_` (limits that others could not read), `l_` (limits that are not set any more) and the field `rr` (what a refill left over) are this project's; other clients of the table do not look at them.
+//! (caps), `s_` (limits that others could not read), `a_` (limits that are not set any more) and the field `rr` (what a refill left over) are this project's; other clients of the table do not look at them.
 
 /// When the item was last refilled, in milliseconds.
 pub(crate) const REFILLED: &str = "rf";
@@ -34,7 +34,7 @@ pub(crate) enum Kind {
     /// A rate that other clients do not see: it is soft, or its name or size is none of theirs.
     Own,
     /// A rate that is not set any more: what it has, should it come back.
-    Left,
+    Aside,
     /// A cap on what is in flight.
     Cap,
 }
@@ -44,7 +44,7 @@ impl Kind {
         match self {
             Kind::Hard => "b_",
             Kind::Own => "s_",
-            Kind::Left => "l_",
+            Kind::Aside => "a_",
             Kind::Cap => "c_",
         }
     }
@@ -57,7 +57,7 @@ pub(crate) fn field(kind: Kind, limit: &str, field: &str) -> String {
 
 /// What an attribute is about: the kind, the limit's name, the field. Fields have no underscore, so the last one parts them.
 pub(crate) fn parse(attribute: &str) -> Option<(Kind, &str, &str)> {
-    [Kind::Hard, Kind::Own, Kind::Left, Kind::Cap].into_iter().find_map(|kind| {
+    [Kind::Hard, Kind::Own, Kind::Aside, Kind::Cap].into_iter().find_map(|kind| {
         let (limit, field) = attribute.strip_prefix(kind.prefix())?.rsplit_once('_')?;
         (!limit.is_empty()).then_some((kind, limit, field))
     })
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn names_with_underscores_come_back_whole() {
-        for kind in [Kind::Hard, Kind::Own, Kind::Left, Kind::Cap] {
+        for kind in [Kind::Hard, Kind::Own, Kind::Aside, Kind::Cap] {
             for limit in ["rpm", "a_b", "x_tk", "a.b-c"] {
                 let attribute = field(kind, limit, "tk");
                 assert_eq!(parse(&attribute), Some((kind, limit, "tk")));

@@ -193,7 +193,7 @@ impl Image {
 
     /// What is known of a limit, where it is kept now: it may have become one of another kind, or have been taken away.
     pub(crate) fn known(&self, kind: Kind, limit: &str) -> Option<&Stored> {
-        let kinds = [kind, Kind::Hard, Kind::Own, Kind::Left];
+        let kinds = [kind, Kind::Hard, Kind::Own, Kind::Aside];
         kinds.into_iter().find_map(|kind| self.limit(kind, limit))
     }
 

@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_comes_back_has_what_was_put_aside_and_one_of_another_kind_moves() {
-        for kind in [Kind::Left, Kind::Own] {
+        for kind in [Kind::Aside, Kind::Own] {
             let image = image(vec![Stored { kind, ..stored("a", 30_000) }, stored("b", 50_000)]);
             let lines = [rate("a", wish(1, 20)), rate("b", wish(1, 1))];
             let moved = plan(&image, &request(&lines, NOW)).unwrap();
@@ -485,10 +485,10 @@ mod tests {
 
     #[test]
     fn what_goes_back_to_a_limit_that_has_gone_goes_where_it_was_put() {
-        let image = image(vec![Stored { kind: Kind::Left, ..stored("a", 30_000) }]);
+        let image = image(vec![Stored { kind: Kind::Aside, ..stored("a", 30_000) }]);
         let lines = [Asked { gone: true, ..rate("a", Wish { give_back: 5_000, ..Wish::default() }) }];
         let plan = plan(&image, &request(&lines, NOW)).unwrap();
-        assert_eq!((plan.rates[0].kind, plan.rates[0].after.tokens), (Kind::Left, 35_000));
+        assert_eq!((plan.rates[0].kind, plan.rates[0].after.tokens), (Kind::Aside, 35_000));
         assert!(plan.rates[0].stored.is_some() && plan.rates[0].moved.is_none() && plan.rates.len() == 1);
     }
 

@@ -1,42 +1,96 @@
-//! What a resource could give, over all buckets that the table has for it.
+//! How the buckets of a resource stand, over all that the table has for it.
 //!
-//! A bucket that nobody has used is not in the table, and counts for nothing here. Tokens that nodes hold count as there, as each
-//! has said with its last write, until they would have decayed: what was spent of them since is not known here.
+//! A bucket that nobody has taken from is not in the table. Tokens that nodes hold count as there, as each has said with its last
+//! write, until they would have decayed: what was spent of them since is not known here.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use tidegate_ledger::{Capacity, status::Kind};
+use tidegate_ledger::status::Kind;
 
 use super::page::Page;
 use crate::bucket::attribute;
-use crate::bucket::writer::Writer;
+use crate::bucket::image::{Image, Stored};
 use crate::fault::Fault;
-use crate::layout::attribute::{Item, number_of};
+use crate::layout::attribute::{Item, key_of};
 use crate::layout::escape::escaped;
-use crate::layout::key::{self, Nsid};
+use crate::layout::key::{self, Nsid, bucket_of};
 use crate::layout::limit::WRITES;
 use crate::table::handle::Table;
 use crate::table::query::{Index, Places, Query};
 
-/// Parts of the index that are read, at most: some 1 MB each.
-const PARTS: usize = 1_000;
+/// How an entity's bucket stands, all its items together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// Whose it is.
+    pub entity: Vec<u8>,
+    /// What is left of rates, in thousandths of tokens.
+    left: BTreeMap<String, i64>,
+    /// Slots of caps that are out.
+    out: BTreeMap<String, i64>,
+}
+
+impl Standing {
+    /// Whole tokens that are left of a rate, or slots of a cap that are out; nothing if none was ever taken.
+    pub fn of(&self, limit: &str, kind: Kind) -> Option<i64> {
+        match kind {
+            Kind::Rate => self.left.get(limit).map(|milli| milli.div_euclid(1000)),
+            Kind::Concurrency => self.out.get(limit).copied(),
+        }
+    }
+
+    /// Adds an item of the bucket.
+    fn add(&mut self, image: &Image, now_ms: i64) {
+        // What others have made anew goes before what was put aside.
+        let is_it = |stored: &&Stored| {
+            let known = image.known(attribute::Kind::Hard, &stored.limit);
+            stored.limit != WRITES && known.is_some_and(|known| known.kind == stored.kind)
+        };
+        for stored in image.limits.iter().filter(is_it) {
+            let rate = stored.share(image.shard_count());
+            let level = rate.refilled(stored.level(), image.refilled_ms, now_ms).tokens;
+            let held = image.writers.iter().filter_map(|writer| writer.outstanding(&stored.limit));
+            let held: i64 = held.filter(|held| held.gone_ms > now_ms).map(|held| held.held).sum();
+            *self.left.entry(stored.limit.clone()).or_default() +=
+                level.saturating_add(held).min(rate.capacity);
+        }
+        for cap in &image.caps {
+            *self.out.entry(cap.limit.clone()).or_default() += cap.out.unwrap_or(0);
+        }
+    }
+}
 
 impl Table {
-    /// What a resource could give over all buckets in the table, and whether these are all there are.
-    pub async fn capacity(&self, ns: &Nsid, resource: &str, now_ms: u64) -> Result<Page<Capacity>, Fault> {
+    /// Shows how every bucket of a resource stands.
+    pub async fn standings(
+        &self,
+        ns: &Nsid,
+        resource: &str,
+        now_ms: u64,
+        mut show: impl FnMut(&Standing),
+    ) -> Result<(), Fault> {
         let places = Places::From("BUCKET#".into());
         let query = Query::at(Index::Gsi2, key::resource_pk(ns, resource), places);
-        let (mut sums, mut from) = (BTreeMap::new(), None);
-        for _ in 0..PARTS {
+        let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
+        let (mut open, mut from) = (None::<Standing>, None);
+        loop {
             let part = self.query(&query, from).await?;
-            part.items.iter().for_each(|bucket| add(bucket, now_ms, &mut sums));
+            for item in &part.items {
+                let of = key_of(item).and_then(|key| bucket_of(ns, &key.pk));
+                let (Some(of), Ok(image)) = (of, Image::of(item, now_ms)) else { continue };
+                // All items of an entity come together.
+                if let Some(ended) = open.take_if(|open| open.entity != of.entity) {
+                    show(&ended);
+                }
+                let open = open.get_or_insert_with(|| Standing { entity: of.entity, ..Standing::default() });
+                open.add(&image, now_ms);
+            }
             from = part.next;
             if from.is_none() {
                 break;
             }
         }
-        Ok(Page { items: sums.into_values().collect(), is_last: from.is_none() })
+        open.iter().for_each(show);
+        Ok(())
     }
 
     /// The buckets of all entities on a resource, whole, in order of their entities.
@@ -56,61 +110,6 @@ impl Table {
         let part = self.query(&query, None).await?;
         Ok(Page { items: part.items, is_last: part.next.is_none() })
     }
-}
-
-type Sums = BTreeMap<(Arc<str>, bool), Capacity>;
-
-/// Adds up the limits of a bucket.
-fn add(bucket: &Item, now_ms: u64, sums: &mut Sums) {
-    let refilled_ms: u64 = number_of(bucket, "rf").unwrap_or(now_ms);
-    let shards: i128 = number_of(bucket, "shard_count").unwrap_or(1).max(1);
-    for attribute in bucket.keys() {
-        if let Some(name) = limit_of(attribute, "_cp").filter(|name| *name != WRITES) {
-            let prefix = &attribute[..attribute.len() - "cp".len()];
-            let field = |field: &str| number_of::<i128>(bucket, &format!("{prefix}{field}"));
-            let (Some(cp), Some(ra), Some(rp)) = (field("cp"), field("ra"), field("rp")) else { continue };
-            let (cp, ra) = (cp / shards, ra / shards);
-            let refill = i128::from(now_ms.saturating_sub(refilled_ms)).saturating_mul(ra) / rp.max(1);
-            let level = field("tk").unwrap_or(cp).saturating_add(refill).min(cp);
-            let held = held(bucket, name, now_ms);
-            sum(sums, name, Kind::Rate, cp, level.saturating_add(held).min(cp), 1000);
-        } else if let Some(name) = attribute.strip_prefix("c_").and_then(|rest| rest.strip_suffix("_cp")) {
-            let field = |field: &str| number_of::<i128>(bucket, &format!("c_{name}_{field}"));
-            if let Some(cap) = field("cp") {
-                sum(sums, name, Kind::Concurrency, cap, cap - field("if").unwrap_or(0), 1);
-            }
-        }
-    }
-}
-
-/// What nodes hold of a limit, as they last said.
-fn held(bucket: &Item, limit: &str, now_ms: u64) -> i128 {
-    let now_ms = i64::try_from(now_ms).unwrap_or(i64::MAX);
-    let writers = bucket
-        .iter()
-        .filter_map(|(name, value)| Writer::parse(attribute::parse_writer(name)?, value.as_s().ok()?));
-    let outstanding = writers.filter_map(|writer| writer.outstanding(limit));
-    outstanding.filter(|held| held.gone_ms > now_ms).map(|held| i128::from(held.held)).sum()
-}
-
-/// The limit that an attribute of a bucket is about, one that others read or one of ours.
-fn limit_of<'a>(attribute: &'a str, field: &str) -> Option<&'a str> {
-    let rest = attribute.strip_prefix("b_").or_else(|| attribute.strip_prefix("s_"))?;
-    rest.strip_suffix(field)
-}
-
-fn sum(sums: &mut Sums, name: &str, kind: Kind, capacity: i128, level: i128, unit: i128) {
-    let limit: Arc<str> = name.into();
-    let sum = sums.entry((Arc::clone(&limit), kind == Kind::Concurrency)).or_insert(Capacity {
-        limit,
-        kind,
-        capacity: 0,
-        available: 0,
-        entities: 0,
-    });
-    sum.capacity += u128::try_from(capacity / unit).unwrap_or(0);
-    sum.available += level.div_euclid(unit);
-    sum.entities += 1;
 }
 
 #[cfg(test)]
@@ -141,12 +140,12 @@ mod tests {
             ("b_tpm_ra", 60_000),
             ("b_tpm_rp", 60_000),
         ]);
-        let mut sums = Sums::new();
-        add(&one, 3_000, &mut sums);
-        add(&other, 3_000, &mut sums);
-        let sum = sums.into_values().next().unwrap();
+        let mut standing = Standing::default();
+        standing.add(&Image::of(&one, 3_000).unwrap(), 3_000);
+        standing.add(&Image::of(&other, 3_000).unwrap(), 3_000);
         // -5 + 2 s of one a second, and a full one.
-        assert_eq!((&*sum.limit, sum.capacity, sum.available, sum.entities), ("tpm", 200, -3 + 100, 2));
+        assert_eq!(standing.of("tpm", Kind::Rate), Some(-3 + 100));
+        assert_eq!((standing.of("wcu", Kind::Rate), standing.of("tpm", Kind::Concurrency)), (None, None));
     }
 
     #[test]
@@ -165,9 +164,9 @@ mod tests {
             item.insert(node.to_owned(), crate::layout::attribute::text(held));
         }
         for (now_ms, available) in [(1_000_000, 80), (1_002_000, 60), (1_005_000, 50)] {
-            let mut sums = Sums::new();
-            add(&item, now_ms, &mut sums);
-            assert_eq!(sums.into_values().next().unwrap().available, available, "at {now_ms}");
+            let mut standing = Standing::default();
+            standing.add(&Image::of(&item, now_ms).unwrap(), now_ms);
+            assert_eq!(standing.of("tpm", Kind::Rate), Some(available), "at {now_ms}");
         }
     }
 
@@ -182,10 +181,8 @@ mod tests {
             ("c_n_cp", 8),
             ("c_n_if", 3),
         ]);
-        let mut sums = Sums::new();
-        add(&item, 0, &mut sums);
-        let told: Vec<_> =
-            sums.values().map(|sum| (&*sum.limit, sum.kind, sum.capacity, sum.available)).collect();
-        assert_eq!(told, [("n", Kind::Concurrency, 8, 5), ("x", Kind::Rate, 5, 1)]);
+        let mut standing = Standing::default();
+        standing.add(&Image::of(&item, 0).unwrap(), 0);
+        assert_eq!((standing.of("n", Kind::Concurrency), standing.of("x", Kind::Rate)), (Some(3), Some(1)));
     }
 }

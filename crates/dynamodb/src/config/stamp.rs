@@ -107,7 +107,7 @@ fn stale<'a>(bucket: &'a Item, terms: &[Term]) -> BTreeMap<&'a str, Kind> {
     let is_stale = |kind: Kind, name: &str| match kind {
         Kind::Hard => name != WRITES && !holds(kind, name),
         Kind::Own => !holds(kind, name),
-        Kind::Left | Kind::Cap => false,
+        Kind::Aside | Kind::Cap => false,
     };
     let names =
         bucket.keys().filter_map(|name| attribute::parse(name)).filter(|(_, _, field)| *field == "cp");
@@ -125,7 +125,7 @@ fn put_aside(bucket: &Item, update: &mut Expression, kind: Kind, name: &str) {
     for field in attribute::FIELDS {
         let from = attribute::field(kind, name, field);
         let Some(value) = bucket.get(&from) else { continue };
-        let (aside, there) = (update.name(&attribute::field(Kind::Left, name, field)), update.name(&from));
+        let (aside, there) = (update.name(&attribute::field(Kind::Aside, name, field)), update.name(&from));
         let read = update.value(value.clone());
         update.set_to(format!("{aside} = if_not_exists({there}, {read})"));
         update.remove(&from);
@@ -236,7 +236,7 @@ mod tests {
             set.into_iter().map(|(name, value)| (name.to_owned(), number(value))).collect();
         // What it had of the other one is put aside.
         let aside = ["tk", "cp", "ra", "rp", "tc"];
-        expected.extend(aside.map(|field| (format!("l_tpm_{field}"), text(format!("b_tpm_{field}")))));
+        expected.extend(aside.map(|field| (format!("a_tpm_{field}"), text(format!("b_tpm_{field}")))));
         expected.push(("vu".into(), number(0)));
         assert_eq!(sets, expected);
         assert_eq!(removes, ["b_tpm_tk", "b_tpm_cp", "b_tpm_ra", "b_tpm_rp", "b_tpm_tc", "ttl"]);

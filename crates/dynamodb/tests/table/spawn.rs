@@ -20,7 +20,7 @@ async fn calls_are_made_on_any_thread() {
     spawnable(table.children(&ns, b"a", None, 1)).await.unwrap();
     spawnable(table.custom(&ns, None, None, 1)).await.unwrap();
     spawnable(table.scopes(&ns, 1)).await.unwrap();
-    spawnable(table.capacity(&ns, "r", NOW_MS)).await.unwrap();
+    spawnable(table.standings(&ns, "r", NOW_MS, |_| {})).await.unwrap();
     spawnable(table.bucket_items(&ns, b"a", None)).await.unwrap();
     spawnable(table.manifest(&ns)).await.unwrap();
     spawnable(table.put_audit(&ns, &[])).await.unwrap();

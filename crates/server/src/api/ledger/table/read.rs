@@ -1,11 +1,13 @@
 //! What is set: entities, levels, what applies to whom.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use tidegate_dynamodb::Row;
-use tidegate_ledger::{Entity, Refused, Scope};
+use tidegate_dynamodb::{Nsid, Row};
+use tidegate_ledger::{Capacities, Entity, Refused, Scope};
 
 use super::fault::refusal;
+use super::scratch::Scratch;
 use super::store::Asked;
 use crate::api::Refusal;
 use crate::api::ledger::document::{NANOS_PER_MS, lossy};
@@ -75,11 +77,26 @@ impl Asked {
         Ok(listing::custom(&found.items, page.max))
     }
 
+    /// What a resource could give over all entities that have a record or a bucket.
     pub(super) async fn capacity(&self, resource: String) -> Result<Vec<u8>, Refusal> {
         let Some(nsid) = self.nsid().await? else { return Ok(listing::capacity(&resource, &[])) };
+        let mut scratch = self.scratch(Some(&nsid))?;
+        self.read_all(&nsid, &mut scratch).await?;
+        let (mut sums, mut counted) = (Capacities::default(), HashSet::new());
         let now_ms = self.desk.now() / NANOS_PER_MS;
-        let limits = self.desk.table.capacity(&nsid, &resource, now_ms).await;
-        Ok(listing::capacity(&resource, &limits.map_err(|fault| refusal(&fault))?.items))
+        let shown = self.desk.table.standings(&nsid, &resource, now_ms, |standing| {
+            let of = (scratch.space, &*standing.entity, &*resource);
+            scratch.ledger.add_capacity(of, |limit, kind| standing.of(limit, kind), &mut sums);
+            counted.insert(standing.entity.clone());
+        });
+        shown.await.map_err(|fault| refusal(&fault))?;
+        for entity in scratch.ledger.entities(scratch.space, None, usize::MAX) {
+            let id = entity.id.as_bytes();
+            if !counted.contains(id) {
+                scratch.ledger.add_capacity((scratch.space, id, &resource), |_, _| None, &mut sums);
+            }
+        }
+        Ok(listing::capacity(&resource, &sums.into_vec()))
     }
 
     /// All that is set, read in parts. What changes meanwhile may be in it or not.
@@ -87,22 +104,26 @@ impl Asked {
         let nsid = self.nsid().await?;
         let mut scratch = self.scratch(nsid.as_ref())?;
         if let Some(nsid) = &nsid {
-            let mut after: Option<Vec<u8>> = None;
-            loop {
-                let page = self.desk.table.entities(nsid, after.as_deref(), PART).await;
-                let page = page.map_err(|fault| refusal(&fault))?;
-                page.items.iter().try_for_each(|entity| scratch.put_entity(entity))?;
-                after = page.items.last().map(|entity| entity.id.clone().into_bytes());
-                if page.is_last || after.is_none() {
-                    break;
-                }
-            }
-            let scopes = self.desk.table.scopes(nsid, usize::MAX).await.map_err(|fault| refusal(&fault))?;
-            scratch.take_in(scopes.items)?;
+            self.read_all(nsid, &mut scratch).await?;
             // What would be left out is told.
             scratch.check_all()?;
         }
         Ok(write(&scratch.ledger.export(scratch.space)))
+    }
+
+    async fn read_all(&self, nsid: &Nsid, scratch: &mut Scratch<'_>) -> Result<(), Refusal> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let page = self.desk.table.entities(nsid, after.as_deref(), PART).await;
+            let page = page.map_err(|fault| refusal(&fault))?;
+            page.items.iter().try_for_each(|entity| scratch.put_entity(entity))?;
+            after = page.items.last().map(|entity| entity.id.clone().into_bytes());
+            if page.is_last || after.is_none() {
+                break;
+            }
+        }
+        let scopes = self.desk.table.scopes(nsid, usize::MAX).await.map_err(|fault| refusal(&fault))?;
+        scratch.take_in(scopes.items)
     }
 }
 

@@ -132,11 +132,6 @@ class Script:
         usage = self.ledger.usage(window="month")
         return [{name: row[name] for name in ("entity", "resource", "limit", "amount", "events")} for row in usage["rows"]]
 
-    def do_capacity(self):
-        # What is available of a table is what servers have told it with their last writes, some seconds ago.
-        limits = self.ledger.capacity(self.chance.choice(RESOURCES))["limits"]
-        return [(limit["limit"], limit["kind"], limit["capacity"], limit["entities"]) for limit in limits]
-
     def do_custom(self):
         return self.ledger.custom()
 

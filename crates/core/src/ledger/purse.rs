@@ -69,6 +69,8 @@ pub struct Purse {
     pub slots: u32,
     give_back: u64,
     debt: u64,
+    /// What goes back with the write that is under way, less what is owed with it: neither here nor there yet.
+    away: i64,
     consumed: i64,
     /// The most that somebody was short of since the last draw, and the sum of all.
     need: u64,
@@ -269,6 +271,8 @@ impl Purse {
                 wish.debt = u64::from(in_flight.saturating_sub(self.slots));
             }
         }
+        let owed = if bound.is_cap() { 0 } else { wish.debt };
+        self.away = i64::try_from(i128::from(wish.give_back) - i128::from(owed)).unwrap_or(0);
         let consumed = self.consumed / MILLI as i64;
         self.consumed -= consumed * MILLI as i64;
         Told { wish, consumed }
@@ -284,6 +288,7 @@ impl Purse {
     /// A write has happened.
     pub fn drawn(&mut self, bound: &Bound, wish: &Wish, drawn: &Drawn, pace: &Pace, now: Nanos) {
         (self.source, self.written_at, self.got) = (Sight::of(drawn.left, now), now, drawn.got);
+        self.away = 0;
         let took_ns = now.saturating_sub(self.ordered_at);
         self.takes_ns = if self.takes_ns == 0 { took_ns } else { self.takes_ns / 4 * 3 + took_ns / 4 };
         // Whoever has asked meanwhile asks again.
@@ -334,7 +339,6 @@ impl Purse {
     /// whatever becomes of the bound.
     pub fn seen(&mut self, left: Option<i64>, now: Nanos) {
         self.source = left.map_or(Sight::whole(), |left| Sight::of(left, now));
-        self.written_at = now;
         // There may be more than when somebody was denied.
         (self.denied_until, self.paced_until) = (0, 0);
     }
@@ -342,7 +346,7 @@ impl Purse {
     /// A write has not happened: what was taken out comes back. `unsure` if nobody knows: then what went back is lost,
     /// and nothing is given twice.
     pub fn failed(&mut self, bound: &Bound, told: &Told, unsure: bool, until: Nanos) {
-        (self.need, self.asked) = (0, 0);
+        (self.need, self.asked, self.away) = (0, 0, 0);
         self.debt = self.debt.saturating_add(told.wish.debt);
         self.consumed = self.consumed.saturating_add(told.consumed.saturating_mul(MILLI as i64));
         if !unsure {
@@ -408,7 +412,8 @@ impl Purse {
         match bound {
             Bound::Rate(limit) => {
                 let held = i128::from(self.slices.kept(limit, now)) + i128::from(self.give_back);
-                let all = held - i128::from(self.debt) + i128::from(self.source.tokens(limit, now));
+                let all = held + i128::from(self.away) - i128::from(self.debt)
+                    + i128::from(self.source.tokens(limit, now));
                 // What rounding has cost on the way is nobody's loss.
                 let whole = (all + i128::from(DUST)).div_euclid(i128::from(MILLI));
                 whole.clamp(i64::MIN.into(), i128::from(limit.burst()).min(i64::MAX.into())) as i64
@@ -419,7 +424,8 @@ impl Purse {
                 match self.source.slots() {
                     None => cap.saturating_sub(in_flight),
                     Some(left) => {
-                        left.saturating_add(i64::from(self.slots)).saturating_sub(in_flight).min(cap)
+                        let slots = i64::from(self.slots).saturating_add(self.away);
+                        left.saturating_add(slots).saturating_sub(in_flight).min(cap)
                     }
                 }
             }

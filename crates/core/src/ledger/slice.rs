@@ -116,8 +116,11 @@ impl Slices {
         let mut missing = n;
         for slice in [&mut self.older, &mut self.newer] {
             let part = missing.min(slice.held(limit, now));
-            slice.spend(part, limit, now);
-            missing -= part;
+            // What is not spent any more is not touched: it has to go back.
+            if part > 0 {
+                slice.spend(part, limit, now);
+                missing -= part;
+            }
         }
         missing
     }

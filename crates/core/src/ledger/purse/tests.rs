@@ -71,6 +71,49 @@ fn debt_and_refunds_are_told_once_and_come_back_if_the_write_fails() {
 }
 
 #[test]
+fn what_is_on_its_way_is_still_there() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    draw(&mut purse, &bound, 10, 90, START);
+    purse.take(&bound, 4, START);
+    let told = purse.wish(&bound, 0, true, &PACE, START);
+    assert_eq!((told.wish.give_back, purse.available(&bound, 0, START)), (6_000, 96));
+    purse.failed(&bound, &told, false, START);
+    assert_eq!(purse.available(&bound, 0, START), 96);
+    let told = purse.wish(&bound, 0, true, &PACE, START);
+    purse.take(&bound, 1, START);
+    assert_eq!(purse.available(&bound, 0, START), 95);
+    purse.drawn(&bound, &told.wish, &Drawn { left: 96_000, ..Drawn::default() }, &PACE, START);
+    assert_eq!(purse.available(&bound, 0, START), 95);
+    // What is owed, too; and slots.
+    let told = purse.wish(&bound, 0, true, &PACE, START);
+    assert_eq!((told.wish.debt, purse.available(&bound, 0, START)), (1_000, 95));
+    let (cap, mut purse) = (Bound::Concurrency(5), Purse { slots: 3, ..Purse::default() });
+    purse.seen(Some(2), START);
+    purse.wish(&cap, 1, true, &PACE, START);
+    assert_eq!((purse.slots, purse.available(&cap, 1, START)), (1, 4));
+}
+
+#[test]
+fn what_is_too_late_to_be_spent_goes_back_whoever_takes_or_looks_meanwhile() {
+    let (bound, mut purse) = (rate(100), Purse::default());
+    draw_until_full(&mut purse, &bound, 10, START + 60 * NANOS_PER_S);
+    let late = START + PACE.hold_ns;
+    purse.seen(Some(20_000), late);
+    assert!(purse.is_due(&bound, 0, &PACE, late));
+    purse.take(&bound, 0, late);
+    purse.take(&bound, 3, late);
+    let told = purse.wish(&bound, 0, true, &PACE, late);
+    assert_eq!((told.wish.give_back, told.wish.debt), (10_000, 3_000));
+}
+
+/// Draws from a source that could not be full before then.
+fn draw_until_full(purse: &mut Purse, bound: &Bound, got: u64, decays_from: Nanos) {
+    let told = purse.wish(bound, 0, false, &PACE, START);
+    let drawn = Drawn { got: got * 1000, decays_from, ..Drawn::default() };
+    purse.drawn(bound, &told.wish, &drawn, &PACE, START);
+}
+
+#[test]
 fn a_refund_is_not_spent_here() {
     let (bound, mut purse) = (rate(100), Purse::default());
     draw(&mut purse, &bound, 10, 90, START);

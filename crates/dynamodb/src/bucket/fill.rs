@@ -161,7 +161,8 @@ pub(crate) fn filled<'a>(
         fills.iter().filter_map(|fill| Some((&*fill.limit, fill.tokens?))).collect();
     let is_reset = |limit: &str| fills.iter().any(|fill| fill.limit == limit && fill.tokens.is_none());
     let level = |image: &'a Image, stored: &'a Stored, left: &mut BTreeMap<&str, u64>| {
-        let named = stored.kind != Kind::Hard || stored.limit != attribute::WRITES;
+        let is_writes = stored.kind == Kind::Hard && stored.limit == attribute::WRITES;
+        let named = !is_writes && image.keeps(stored);
         let filled = named && fills.iter().any(|fill| fill.limit == stored.limit);
         let set = rates.get(&stored.limit).filter(|_| filled).copied().unwrap_or(stored.rate);
         let (was, rate) = (
@@ -217,4 +218,26 @@ fn put_in(image: &Image, levels: &Levels<'_>, now_ms: i64) -> Expression {
         }
     }
     write
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_aside_is_not_filled_instead_of_what_others_have_made_anew() {
+        let rate = Rate { capacity: 100_000, amount: 1000, period_ms: 86_400_000 };
+        let stored = |kind| {
+            let limit = "a".to_owned();
+            Stored { limit, kind, rate, tokens: 50_000, remainder: 0, has_remainder: false }
+        };
+        let limits = vec![stored(Kind::Aside), stored(Kind::Hard)];
+        let image = Image { shards: Some(1), limits, ..Image::default() };
+        for (tokens, full) in [(Some(7), 57_000), (None, 100_000)] {
+            let fills = [Fill { limit: "a".into(), tokens }];
+            let levels = filled(std::slice::from_ref(&image), &fills, &Rates::new(), 1, 0);
+            let levels: Vec<_> = levels[0].iter().map(|(_, _, level)| level.tokens).collect();
+            assert_eq!(levels, [50_000, full]);
+        }
+    }
 }

@@ -197,6 +197,11 @@ impl Image {
         kinds.into_iter().find_map(|kind| self.limit(kind, limit))
     }
 
+    /// Whether this is where a limit is kept now. What others have made anew goes before what was put aside.
+    pub(crate) fn keeps(&self, stored: &Stored) -> bool {
+        self.known(Kind::Hard, &stored.limit).is_some_and(|known| known.kind == stored.kind)
+    }
+
     /// Into how many items the bucket is split.
     pub(crate) fn shard_count(&self) -> i64 {
         self.shards.unwrap_or(1).max(1)

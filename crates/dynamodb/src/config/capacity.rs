@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use tidegate_ledger::status::Kind;
 
 use super::page::Page;
-use crate::bucket::attribute;
 use crate::bucket::image::{Image, Stored};
 use crate::fault::Fault;
 use crate::layout::attribute::{Item, key_of};
@@ -40,11 +39,7 @@ impl Standing {
 
     /// Adds an item of the bucket.
     fn add(&mut self, image: &Image, now_ms: i64) {
-        // What others have made anew goes before what was put aside.
-        let is_it = |stored: &&Stored| {
-            let known = image.known(attribute::Kind::Hard, &stored.limit);
-            stored.limit != WRITES && known.is_some_and(|known| known.kind == stored.kind)
-        };
+        let is_it = |stored: &&Stored| stored.limit != WRITES && image.keeps(stored);
         for stored in image.limits.iter().filter(is_it) {
             let rate = stored.share(image.shard_count());
             let level = rate.refilled(stored.level(), image.refilled_ms, now_ms).tokens;

@@ -6,10 +6,9 @@ use tidegate_ledger::{AccountKey, Draws, Found, Undecided, Word};
 use tokio::sync::oneshot;
 
 use crate::bucket::asked::rates;
-use crate::bucket::attribute::Kind;
 use crate::bucket::call::Calls;
 use crate::bucket::fill::{Fill, Filling, Rates, filled, images};
-use crate::bucket::image::{Image, Stored};
+use crate::bucket::image::Image;
 use crate::bucket::place::Place;
 use crate::fault::Fault;
 
@@ -102,11 +101,7 @@ impl Shared {
         let (me, now_ms) = (self.claim.holder(), self.now_ms() as i64);
         let mut left: HashMap<&str, i64> = HashMap::new();
         for (image, levels) in images.iter().zip(filled(images, &[], &Rates::new(), me.node, now_ms)) {
-            // What others have made anew goes before what was put aside.
-            let is_it = |stored: &Stored| {
-                image.known(Kind::Hard, &stored.limit).is_some_and(|it| it.kind == stored.kind)
-            };
-            for (stored, _, level) in levels.iter().filter(|(stored, ..)| is_it(stored)) {
+            for (stored, _, level) in levels.iter().filter(|(stored, ..)| image.keeps(stored)) {
                 *left.entry(&stored.limit).or_default() += level.tokens;
             }
         }

@@ -59,12 +59,14 @@ impl Shared {
 
     fn take_over(&self, keys: &[AccountKey], read: Vec<Read>, draws: &[Draws]) {
         for ((key, Read { loaded, bucket }), draws) in keys.iter().zip(read).zip(draws) {
-            if let Err(refused) = self.ledger.loaded(key, loaded, self.now()) {
+            let see = || {
+                if let Some(image) = bucket.filter(|image| image.shard_count() == 1) {
+                    // Who has drawn meanwhile knows better.
+                    self.saw(key, &[image], Some(*draws));
+                }
+            };
+            if let Err(refused) = self.ledger.loaded_with(key, loaded, self.now(), see) {
                 tracing::warn!(%refused, "what is set in the table cannot be used");
-            }
-            if let Some(image) = bucket.filter(|image| image.shard_count() == 1) {
-                // Who has drawn meanwhile knows better.
-                self.saw(key, &[image], Some(*draws));
             }
         }
     }

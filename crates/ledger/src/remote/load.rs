@@ -125,12 +125,24 @@ impl Ledger {
 
     /// What the table says of an account. What differs from what is known becomes true as of now.
     pub fn loaded(&self, key: &AccountKey, loaded: Loaded, now: Nanos) -> Result<(), Refused> {
+        self.loaded_with(key, loaded, now, || {})
+    }
+
+    /// The same. `see` tells what else was read of the account, once its limits are known and before anybody acts on them.
+    pub fn loaded_with(
+        &self,
+        key: &AccountKey,
+        loaded: Loaded,
+        now: Nanos,
+        see: impl FnOnce(),
+    ) -> Result<(), Refused> {
         let space = self.at(key.space);
         // Where something is not understood nothing is taken over: it would be as if that level said nothing.
         let applied = match &loaded.unsupported {
             None if !loaded.deleted => self.take_over(space, key, &loaded, now),
             _ => Ok(()),
         };
+        see();
         let who = self.who(space.id, &key.entity);
         let mut shard = self.shards.lock(who.shard());
         let place = self.reach(&mut shard, space, &who, Name::Word(key.resource), Made::Always, now)?;

@@ -206,7 +206,9 @@ impl Keys {
             }
         };
         for shard in &self.shards {
-            let (forgotten, segments) = shard.lock().take_changes();
+            let (forgotten, mut segments) = shard.lock().take_changes();
+            // In the order in which they lie in memory.
+            segments.sort_unstable();
             records.extend(forgotten.into_iter().map(|hash| (hash, Tat::default())));
             for index in segments {
                 shard.lock().settle_segment(index, |hash, tat| records.push((hash, tat)));

@@ -8,7 +8,7 @@ use tidegate_core::{Nanos, Tat};
 
 use crate::hash::KeyHash;
 
-/// Keys in a page, which with their tags is 4,068 bytes: one allocation of 4 KiB.
+/// Keys in a page, which with their tags and marks is 4,084 bytes: one allocation of 4 KiB.
 pub const CAPACITY: usize = 140;
 const GROUP: usize = 16;
 const GROUPS: usize = CAPACITY.div_ceil(GROUP);
@@ -18,16 +18,16 @@ const FREE: u8 = 0;
 /// The tag of the places that fill up the last group: no key has it, and none is ever put there.
 const NO_PLACE: u8 = 255;
 
-/// The top bit of a stored arrival time: changed since the last flush. An arrival time needs 63 bits until
-/// the year 2262, and moves with its entry, so the mark does too.
+/// The top bit of the arrival time in an [`Entry`] that is on its way to another page: changed since the last
+/// flush. An arrival time needs 63 bits until the year 2262.
 const CHANGED: u64 = 1 << 63;
 
 /// See the module.
 pub struct Page {
     tags: [u8; GROUPS * GROUP],
+    /// For each group, a bit for each of its places: changed since the last flush.
+    changed: [u16; GROUPS],
     len: u16,
-    /// A bit for each group that may hold entries marked as changed.
-    changed: u16,
     entries: [Entry; CAPACITY],
 }
 
@@ -64,7 +64,7 @@ impl Page {
     pub fn new() -> Box<Page> {
         let mut tags = [FREE; GROUPS * GROUP];
         tags[CAPACITY..].fill(NO_PLACE);
-        Box::new(Page { tags, len: 0, changed: 0, entries: [Entry::default(); CAPACITY] })
+        Box::new(Page { tags, changed: [0; GROUPS], len: 0, entries: [Entry::default(); CAPACITY] })
     }
 
     pub fn len(&self) -> usize {
@@ -115,9 +115,7 @@ impl Page {
         let base = home(hash) * GROUP;
         let matches = equal_bytes(&self.tags, base, tag(hash));
         if let Some(entry) = self.entries.get(base + matches.trailing_zeros() as usize) {
-            prefetch(&raw const entry.high);
-            // An entry may lie across two cache lines.
-            prefetch(&raw const entry.tat_rem);
+            prefetch_entry(entry);
         }
     }
 
@@ -130,46 +128,51 @@ impl Page {
     #[inline]
     pub fn set_tat(&mut self, slot: usize, tat: Tat) {
         let entry = &mut self.entries[slot];
-        entry.tat_ns = tat.ns | CHANGED;
+        entry.tat_ns = tat.ns.min(!CHANGED);
         entry.tat_rem = tat.rem;
-        self.changed |= 1 << (slot / GROUP);
+        self.changed[slot / GROUP] |= 1 << (slot % GROUP);
     }
 
-    /// Whether any key may have changed since [`Page::settle`].
+    /// Whether any key has changed since [`Page::settle`].
     pub fn is_changed(&self) -> bool {
-        self.changed != 0
+        self.changed != [0; GROUPS]
+    }
+
+    /// Prefetches what says which keys have changed.
+    pub fn prefetch_marks(&self) {
+        prefetch(&raw const self.changed);
+    }
+
+    /// Prefetches the keys that have changed.
+    pub fn prefetch_changed(&self) {
+        each_marked(&self.changed, |slot| prefetch_entry(&self.entries[slot]));
     }
 
     /// Hands out the keys that have changed, and takes their marks off.
     pub fn settle(&mut self, mut read: impl FnMut(Entry)) {
-        let changed = std::mem::take(&mut self.changed);
-        for slot in 0..CAPACITY {
-            if changed >> (slot / GROUP) & 1 == 1
-                && self.tags[slot] != FREE
-                && self.entries[slot].tat_ns & CHANGED != 0
-            {
-                self.entries[slot].tat_ns &= !CHANGED;
-                read(self.entries[slot]);
-            }
-        }
+        each_marked(&std::mem::take(&mut self.changed), |slot| read(self.entries[slot]));
     }
 
     fn slots(&self) -> impl Iterator<Item = usize> {
         (0..CAPACITY).filter(|&slot| self.tags[slot] != FREE)
     }
 
+    /// All keys, with their marks.
     pub fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.slots().map(|slot| self.entries[slot])
+        self.slots().map(|slot| match self.changed[slot / GROUP] >> (slot % GROUP) & 1 {
+            0 => self.entries[slot],
+            _ => self.entries[slot].changed(),
+        })
     }
 
-    /// Adds a key that is not there. False, and nothing done, if the page is full.
+    /// Adds a key that is not there, with its mark. False, and nothing done, if the page is full.
     #[must_use]
     pub fn push(&mut self, entry: Entry) -> bool {
         let hash = entry.hash();
         let Some(slot) = self.search(hash, FREE, |_| true) else { return false };
         self.tags[slot] = tag(hash);
-        self.entries[slot] = entry;
-        self.changed |= u16::from(entry.tat_ns & CHANGED != 0) << (slot / GROUP);
+        self.entries[slot] = Entry { tat_ns: entry.tat_ns & !CHANGED, ..entry };
+        self.changed[slot / GROUP] |= u16::from(entry.tat_ns & CHANGED != 0) << (slot % GROUP);
         self.len += 1;
         true
     }
@@ -177,6 +180,7 @@ impl Page {
     /// Takes a key out.
     pub fn remove(&mut self, slot: usize) {
         self.tags[slot] = FREE;
+        self.changed[slot / GROUP] &= !(1 << (slot % GROUP));
         self.len -= 1;
     }
 
@@ -203,6 +207,7 @@ impl Page {
 
     pub fn clear(&mut self) {
         self.tags[..CAPACITY].fill(FREE);
+        self.changed = [0; GROUPS];
         self.len = 0;
     }
 }
@@ -217,6 +222,24 @@ fn tag(hash: KeyHash) -> u8 {
 #[inline]
 fn home(hash: KeyHash) -> usize {
     (usize::from(hash.second_byte()) * GROUPS) >> 8
+}
+
+/// Visits the places that are marked.
+fn each_marked(marks: &[u16; GROUPS], mut visit: impl FnMut(usize)) {
+    for (group, &marks) in marks.iter().enumerate() {
+        let mut left = marks;
+        while left != 0 {
+            visit(group * GROUP + left.trailing_zeros() as usize);
+            left &= left - 1;
+        }
+    }
+}
+
+/// An entry may lie across two cache lines.
+#[inline]
+fn prefetch_entry(entry: &Entry) {
+    prefetch(&raw const entry.high);
+    prefetch(&raw const entry.tat_rem);
 }
 
 /// Asks for the cache line of a place in memory, and does not wait for it.
@@ -270,7 +293,7 @@ mod tests {
     #[test]
     fn a_page_is_one_allocation_of_four_kib() {
         // 4,096 less what an allocator keeps of a chunk for itself.
-        assert!(size_of::<Page>() <= 4096 - 16, "{}", size_of::<Page>());
+        assert!(size_of::<Page>() <= 4096 - 8, "{}", size_of::<Page>());
     }
 
     #[test]
@@ -331,5 +354,16 @@ mod tests {
         assert_eq!(settle(&mut other), []);
         assert!(other.push(entry(3).changed()));
         assert_eq!(settle(&mut other), [(hash(3), Tat { ns: 3, rem: 0 })]);
+    }
+
+    #[test]
+    fn a_key_does_not_leave_its_mark_to_the_next_one_in_its_place() {
+        let mut page = Page::new();
+        assert!(page.push(entry(1).changed()));
+        page.remove(page.find(hash(1)).unwrap());
+        assert!(page.push(entry(2)) && !page.is_changed());
+        assert!(page.push(entry(3).changed()));
+        page.clear();
+        assert!(page.push(entry(4)) && page.push(entry(5)) && !page.is_changed());
     }
 }

@@ -82,6 +82,15 @@ impl Segment {
         ((u128::from(within) * u128::from(self.count)) >> 64) as usize
     }
 
+    /// Hands out the keys that have changed, and takes their marks off. They are anywhere in memory, so they are all
+    /// asked for before the first is looked at.
+    pub fn settle(&mut self, mut read: impl FnMut(Entry)) {
+        self.noted = false;
+        self.pages().for_each(Page::prefetch_marks);
+        self.pages().for_each(Page::prefetch_changed);
+        self.pages_mut().for_each(|page| page.settle(&mut read));
+    }
+
     /// Makes room for one more key: forgets what is past, and adds pages until the page of `hash` is not
     /// full. `Some` is the upper half of the segment, which has become one of its own; then look again.
     pub fn grow(&mut self, hash: KeyHash, now: Nanos) -> Option<Segment> {

@@ -403,9 +403,7 @@ impl Shard {
 
     /// Reads out the changed keys of a segment, which then count as unchanged.
     pub fn settle_segment(&mut self, index: u32, mut read: impl FnMut(KeyHash, Tat)) {
-        let segment = &mut self.segments[index as usize];
-        segment.noted = false;
-        segment.pages_mut().for_each(|page| page.settle(|entry| read(entry.hash(), entry.tat())));
+        self.segments[index as usize].settle(|entry| read(entry.hash(), entry.tat()));
     }
 
     /// What the shard holds.

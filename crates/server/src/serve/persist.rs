@@ -24,6 +24,12 @@ const SWEPT_PAGES: usize = 4;
 /// Nice as `nice -n 19` is.
 const LOWEST_PRIORITY: i32 = 19;
 
+/// How long it works before it rests.
+const STRETCH: Duration = Duration::from_micros(100);
+
+/// How long it rests, at most.
+const LONGEST_REST: Duration = Duration::from_millis(1);
+
 /// How long a failed snapshot waits for its next try.
 const PAUSE: Duration = Duration::from_secs(5);
 
@@ -55,8 +61,8 @@ pub fn restore(
 
     let (stop, stopped) = channel();
     let interval = Duration::from_millis(config.persistence.flush_interval_ms);
-    let writer = Writer::new(api.clone(), store, interval);
-    let thread = std::thread::Builder::new().name("persist".to_owned()).spawn(move || writer.run(&stopped));
+    let writer = Writer::new(api.clone(), store, interval, stopped);
+    let thread = std::thread::Builder::new().name("persist".to_owned()).spawn(move || writer.run());
     let thread = thread.map_err(Error::system("start a thread"))?;
     Ok((api, Persister { running: Some((stop, thread)) }))
 }
@@ -90,22 +96,33 @@ struct Writer {
     api: Arc<Api>,
     store: KeyStore,
     interval: Duration,
+    stopped: Receiver<()>,
     last_flush: Instant,
     no_snapshot_before: Instant,
+    at_work_since: Instant,
     records: Vec<KeyRecord>,
 }
 
 impl Writer {
-    fn new(api: Arc<Api>, store: KeyStore, interval: Duration) -> Writer {
+    fn new(api: Arc<Api>, store: KeyStore, interval: Duration, stopped: Receiver<()>) -> Writer {
         let now = Instant::now();
-        Writer { api, store, interval, last_flush: now, no_snapshot_before: now, records: Vec::new() }
+        Writer {
+            api,
+            store,
+            interval,
+            stopped,
+            last_flush: now,
+            no_snapshot_before: now,
+            at_work_since: now,
+            records: Vec::new(),
+        }
     }
 
-    fn run(mut self, stopped: &Receiver<()>) {
+    fn run(mut self) {
         yield_to_loops();
         loop {
             let wait = self.interval.saturating_sub(self.last_flush.elapsed());
-            let stop = stopped.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected);
+            let stop = self.wait(wait);
             self.flush();
             if stop {
                 return;
@@ -119,17 +136,20 @@ impl Writer {
 
     fn flush(&mut self) {
         self.last_flush = Instant::now();
-        let now = self.api.clock().now();
+        self.at_work_since = self.last_flush;
+        let api = self.api.clone();
+        let now = api.clock().now();
         let (mut flushed, mut result) = (0, Ok(()));
-        // After a failed write the rest is drained all the same: the snapshot that is then due covers it.
-        self.api.keys().drain_changes(|records| {
+        // After a failed write the others are drained all the same: the snapshot that is then due covers them.
+        api.keys().drain_changes(|records| {
             to_records(records, &mut self.records);
             flushed += records.len() as u64;
             if result.is_ok() {
                 result = self.store.append(&self.records, now);
             }
+            self.rest();
         });
-        let metrics = &self.api.metrics().persistence;
+        let metrics = &api.metrics().persistence;
         match result.and_then(|()| self.store.sync()) {
             Ok(()) => {
                 metrics.flushes.add(1);
@@ -162,13 +182,29 @@ impl Writer {
             to_records(records, &mut chunk);
             keys += chunk.len() as u64;
             snapshot.write(&chunk)?;
-            if self.last_flush.elapsed() >= self.interval {
-                self.flush();
+            match self.last_flush.elapsed() >= self.interval {
+                true => self.flush(),
+                false => self.rest(),
             }
             Ok(())
         })?;
         self.store.finish_snapshot(snapshot, api.clock().now())?;
         Ok(keys)
+    }
+
+    /// Leaves the core to others for as long as it had it, once that was a while. Without this, whoever wakes on its core
+    /// may have to wait for the next tick of the kernel, four milliseconds on many machines, whatever the priorities.
+    fn rest(&mut self) {
+        let worked = self.at_work_since.elapsed();
+        if worked >= STRETCH {
+            self.wait(worked.min(LONGEST_REST));
+            self.at_work_since = Instant::now();
+        }
+    }
+
+    /// Waits so long, or until it is told to stop: then true.
+    fn wait(&self, at_most: Duration) -> bool {
+        self.stopped.recv_timeout(at_most) == Err(RecvTimeoutError::Disconnected)
     }
 
     fn failed(&self, what: &str, error: &tidegate_store::Error) {

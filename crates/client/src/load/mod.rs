@@ -1,6 +1,7 @@
 //! A load generator for the Ask door: what `tidegate bench ask` runs.
 //!
-//! Many connections, each with a batch of pipelined `THROTTLE` commands on the wire at a time, over random keys.
+//! Many connections with batches of pipelined `THROTTLE` commands over random keys: the next one when the last has its
+//! answers, or when it is due.
 //! It writes and reads raw bytes rather than going through [`Client`](crate::Client), so that what is measured
 //! is the server. Everything is bounded by the [`Plan`]; memory depends on connections and pipeline depth,
 //! not on the number of requests.

@@ -53,39 +53,27 @@ impl Budget {
     }
 }
 
-/// The times at which one connection sends.
+/// The times at which one connection of an open loop sends.
 #[derive(Debug)]
-pub(super) enum Schedule {
-    /// Whenever it can.
-    Closed,
-    /// At `due`, then every `interval`.
-    Open { due: Instant, interval: Duration },
+pub(super) struct Schedule {
+    due: Instant,
+    interval: Duration,
 }
 
 impl Schedule {
-    /// The schedule of connection `index`. Connections take turns.
-    pub(super) fn new(plan: &Plan, index: usize, start: Instant) -> Schedule {
-        match plan.pace {
-            Pace::Closed => Schedule::Closed,
-            Pace::Open { rate_per_s } => {
-                let batches =
-                    |n: usize| Duration::from_secs_f64((n * plan.pipeline) as f64 / rate_per_s as f64);
-                Schedule::Open { due: start + batches(index), interval: batches(plan.connections) }
-            }
-        }
+    /// The schedule of connection `index`, if there is one. Connections take turns.
+    pub(super) fn new(plan: &Plan, index: usize, start: Instant) -> Option<Schedule> {
+        let Pace::Open { rate_per_s } = plan.pace else { return None };
+        let batches = |n: usize| Duration::from_secs_f64((n * plan.pipeline) as f64 / rate_per_s as f64);
+        Some(Schedule { due: start + batches(index), interval: batches(plan.connections) })
     }
 
-    /// Waits for the time of the next batch and gives the moment from which its answers are timed.
+    /// Waits for the time of the next batch, and says when that was.
     pub(super) async fn next(&mut self, budget: &Budget) -> Instant {
-        match self {
-            Schedule::Closed => Instant::now(),
-            Schedule::Open { due, interval } => {
-                let now_due = *due;
-                *due += *interval;
-                budget.wait(now_due).await;
-                now_due
-            }
-        }
+        let due = self.due;
+        self.due += self.interval;
+        budget.wait(due).await;
+        due
     }
 }
 
@@ -115,7 +103,7 @@ mod tests {
         let pace = Pace::Open { rate_per_s: 1_000 };
         let plan = Plan { pace, connections: 2, pipeline: 10, ..Plan::default() };
         let budget = Budget::new(plan.stop, start);
-        let mut second = Schedule::new(&plan, 1, start);
+        let mut second = Schedule::new(&plan, 1, start).unwrap();
 
         tokio::time::advance(Duration::from_millis(100)).await;
         let mut due_ms = Vec::new();

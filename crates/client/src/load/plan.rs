@@ -18,7 +18,7 @@ pub struct Plan {
     pub address: String,
     /// How each connection is opened. A batch without all its answers within the request time-out ends the run.
     pub options: Options,
-    /// Connections, each with one batch on the wire at a time.
+    /// Connections. In a closed loop, each has one batch on the wire at a time.
     pub connections: usize,
     /// Requests in a batch.
     pub pipeline: usize,
@@ -46,8 +46,8 @@ pub enum Stop {
 pub enum Pace {
     /// A closed loop: as soon as the batch before has its answers. Shows how much the server can do.
     Closed,
-    /// An open loop: at a fixed rate over all connections. Shows how long a caller waits at that rate: a batch that
-    /// could not be sent on time, because the one before was late, counts its wait from when it was due.
+    /// An open loop: at a fixed rate over all connections, whether the batches before have their answers or not. Shows how
+    /// long a caller waits at that rate. A batch that could not be sent on time counts its wait from when it was due.
     Open {
         /// Requests per second over all connections.
         rate_per_s: u64,

@@ -67,6 +67,26 @@ async fn an_open_loop_is_no_faster_than_its_rate() {
 }
 
 #[tokio::test]
+async fn an_open_loop_does_not_wait_for_answers() {
+    let server = Server::listen().await;
+    let pace = Pace::Open { rate_per_s: 10_000 };
+    let address = server.address();
+    let plan =
+        Plan { address, connections: 1, pipeline: 1, pace, stop: Stop::Requests(20), ..Plan::default() };
+    let script = async {
+        let mut peer = server.greet().await;
+        for _ in 0..20 {
+            peer.command().await;
+        }
+        // All are here before the first has its answer, and then they come at once.
+        peer.reply(&"*5\r\n:1\r\n:10\r\n:9\r\n:6\r\n:0\r\n".repeat(20)).await;
+        peer
+    };
+    let (report, _) = within(async { tokio::join!(Load::new(plan).unwrap().run(), script) }).await;
+    assert_eq!(report.unwrap().allowed, 20);
+}
+
+#[tokio::test]
 async fn a_connection_that_breaks_ends_the_run() {
     let server = Server::listen().await;
     let plan =

@@ -15,7 +15,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 const NOTES: &str = "\
 Latency runs from the write of a batch of requests to the read of each one's answer. \
-With --rate it runs from when the batch was due, so a server that falls behind cannot hide it.
+With --rate batches go out when they are due, whatever became of those before, and it runs from then: a server that falls behind cannot hide it.
 
 The exit code is 1 if the server refused any request, 2 if it could not be reached.
 
@@ -29,7 +29,7 @@ Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Connections, each with one batch on the wire at a time.
+    /// Connections, each with one batch on the wire at a time unless there is a rate.
     #[arg(long, value_name = "N", default_value_t = 50)]
     connections: usize,
     /// Requests in a batch.

@@ -14,6 +14,8 @@ use tidegate_core::{Limit, Nanos};
 
 const Q: QueueId = QueueId(1);
 const C: ConsumerId = ConsumerId(1);
+/// A build for debugging measures nothing, and only shows that this runs.
+const LESS: u64 = if cfg!(debug_assertions) { 50 } else { 1 };
 const START: Nanos = 1_700_000_000_000_000_000;
 
 /// One bucket per limit, found by its number.
@@ -108,8 +110,8 @@ fn whole_life(flows: u64) -> f64 {
             }
         }
     };
-    run(2_000);
-    let batches = 10_000;
+    run(2_000 / LESS);
+    let batches = 10_000 / LESS;
     let start = spent();
     run(batches);
     (spent() - start) / (batches * BATCH) as f64
@@ -131,7 +133,7 @@ fn parked(lanes: u64, limits: u32) -> (f64, f64) {
     out.clear();
     let (mut delivered, start) = (0, spent());
     let mut expired = Vec::new();
-    while delivered < 100_000 {
+    while delivered < 100_000 / LESS as usize {
         let Some(next) = bench.scheduler.next_due() else { break };
         bench.now = bench.now.max(next);
         while bench.scheduler.expire(bench.now, 1024, &mut expired) {}
@@ -160,20 +162,23 @@ fn main() {
     let limit = Limit::per_second(1).expect("a limit");
     let mut messages = Bench::new(0, limit);
     let before = resident();
-    (0..2_000_000).for_each(|_| messages.enqueue(1, &[]));
-    let per_message = (resident() - before) / 2e6;
+    let count = 2_000_000 / LESS;
+    (0..count).for_each(|_| messages.enqueue(1, &[]));
+    let per_message = (resident() - before) / count as f64;
     println!("bytes per waiting message, index included: {per_message:>10.1}");
     let mut flows = Bench::new(0, limit);
     let before = resident();
-    (0..1_000_000).for_each(|n| flows.enqueue(n, &[]));
-    let per_flow = (resident() - before) / 1e6 - per_message;
+    let count = 1_000_000 / LESS;
+    (0..count).for_each(|n| flows.enqueue(n, &[]));
+    let per_flow = (resident() - before) / count as f64 - per_message;
     println!("bytes per flow with its lane, less a message: {per_flow:>7.1}");
     drop((messages, flows));
-    for flows in [1, 10, 10_000, 1_000_000] {
+    for flows in [1, 10, 10_000, 1_000_000 / LESS] {
         println!("enqueue + deliver + ack, {flows:>9} flows: {:>10.0} ns", whole_life(flows));
     }
-    let (parking, serving) = parked(1_000_000, 1000);
+    let lanes = 1_000_000 / LESS;
+    let (parking, serving) = parked(lanes, 1000);
     println!(
-        "1,000,000 lanes on 1,000 buckets, to park a lane: {parking:.0} ns, to deliver and ack: {serving:.0} ns"
+        "{lanes} lanes on 1,000 buckets, to park a lane: {parking:.0} ns, to deliver and ack: {serving:.0} ns"
     );
 }

@@ -18,6 +18,8 @@ use tidegate_store::DataDir;
 use tidegate_store::disk::RealDisk;
 
 const BATCH: u64 = 100;
+/// A build for debugging measures nothing, and only shows that this runs.
+const LESS: u64 = if cfg!(debug_assertions) { 20 } else { 1 };
 
 struct Channels;
 
@@ -58,7 +60,7 @@ fn cpu_us() -> u64 {
 
 fn main() {
     let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
-    let messages = args.next().unwrap_or(500_000);
+    let messages = args.next().unwrap_or(500_000 / LESS);
     let flows = args.next().unwrap_or(10);
     let waiting = args.next().unwrap_or(0);
     let mut options = Options::default();

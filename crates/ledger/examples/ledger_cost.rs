@@ -10,9 +10,12 @@ use tidegate_ledger::{
 
 const START: u64 = 1_700_000_000_000_000_000;
 const PARENTS: usize = 1000;
+/// A build for debugging measures nothing, and only shows that this runs.
+const LESS: usize = if cfg!(debug_assertions) { 50 } else { 1 };
 
 fn main() {
-    let entities: usize = std::env::args().nth(1).and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000);
+    let entities: usize =
+        std::env::args().nth(1).and_then(|arg| arg.parse().ok()).unwrap_or(1_000_000 / LESS);
     let ledger = Ledger::new(Options::default());
     let space = ledger.space("default").expect("there is room for a namespace");
     limit(&ledger, space, &["rpm=100000/minute", "tpm=100000000/minute"]);
@@ -34,7 +37,7 @@ fn main() {
         println!("{taken:>8.0} ns an acquire + settle, entities in no order");
     }
     let hot = &ids[..100.min(entities)];
-    let repeated: Vec<String> = (0..1_000_000).map(|at| hot[at % hot.len()].clone()).collect();
+    let repeated: Vec<String> = (0..1_000_000 / LESS).map(|at| hot[at % hot.len()].clone()).collect();
     println!(
         "{:>8.0} ns an acquire + settle, 100 entities",
         round(&ledger, space, &repeated, START + 9_000_000_000, 1)

@@ -37,8 +37,7 @@ pub(super) async fn drive(link: Link, index: usize, shared: Arc<Shared>) -> Resu
     let Link { mut socket, input } = link;
     let (reader, writer) = socket.split();
     let answers = Answers { reader, input: input.into_bytes(), progress: &shared.progress };
-    let batches =
-        Batches { writer, batch: Batch::new(&shared.plan, index as u64), shared: &shared, claimed: 0 };
+    let batches = Batches { writer, batch: Batch::new(&shared.plan, index as u64), shared: &shared };
     match Schedule::new(&shared.plan, index, shared.start) {
         None => closed_loop(batches, answers).await,
         Some(schedule) => open_loop(batches, answers, schedule).await,
@@ -52,7 +51,7 @@ async fn closed_loop(mut batches: Batches<'_>, mut answers: Answers<'_>) -> Resu
         // Reading does not wait for the end of writing: a large batch may need its first answers taken before
         // its last command finds room.
         let time_out = batches.shared.plan.options.request_timeout;
-        let exchange = async { tokio::try_join!(batches.write(), answers.read(count, sent_at)) };
+        let exchange = async { tokio::try_join!(batches.write(count), answers.read(count, sent_at)) };
         timeout(time_out, exchange).await.unwrap_or(Err(Error::Timeout))?;
     }
     Ok(())
@@ -72,7 +71,7 @@ async fn open_loop(
             let Some(count) = batches.claim() else { return Ok(()) };
             // Nobody reads any more once reading has failed, and that ends this too.
             sent.send((count, due)).await.map_err(|_| Error::Disconnected)?;
-            batches.write().await?;
+            batches.write(count).await?;
         }
     };
     let read = async {
@@ -89,19 +88,16 @@ struct Batches<'a> {
     writer: WriteHalf<'a>,
     batch: Batch,
     shared: &'a Shared,
-    claimed: usize,
 }
 
 impl Batches<'_> {
     /// The number of requests in the next batch, if there is to be one.
-    fn claim(&mut self) -> Option<usize> {
-        self.claimed = self.shared.budget.claim(self.shared.plan.pipeline);
-        (self.claimed > 0).then_some(self.claimed)
+    fn claim(&self) -> Option<usize> {
+        Some(self.shared.budget.claim(self.shared.plan.pipeline)).filter(|count| *count > 0)
     }
 
-    /// Writes the batch that was claimed.
-    async fn write(&mut self) -> Result<(), Error> {
-        let bytes = self.batch.renew(self.claimed);
+    async fn write(&mut self, count: usize) -> Result<(), Error> {
+        let bytes = self.batch.renew(count);
         self.writer.write_all(bytes).await.map_err(|_| Error::Disconnected)
     }
 }

@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn a_page_is_one_allocation_of_four_kib() {
-        // 4,096 less what an allocator keeps of a chunk for itself.
+        // 4,096 less the word that glibc keeps of a chunk for itself; others have a size class of 4,096.
         assert!(size_of::<Page>() <= 4096 - 8, "{}", size_of::<Page>());
     }
 

@@ -18,8 +18,8 @@ use tidegate_core::Nanos;
 use tidegate_limiter::Clock;
 use tidegate_store::disk::Disk;
 
-use crate::engine::{Engine, Job, JobDone, Port, Ticket, Verdict};
-use crate::journal_thread::{Errand, JournalThread};
+use crate::engine::{Engine, Job, Port, Ticket, Verdict};
+use crate::journal_thread::{Done, Errand, JournalThread};
 use crate::keeper::Keeper;
 use crate::op::Submission;
 
@@ -27,7 +27,7 @@ use crate::op::Submission;
 enum Message<P: Port> {
     Submission(Submission<P::Reply, P::Sink>),
     Verdict(Ticket, Verdict),
-    Committed(JobDone<P::Disk>),
+    Done(Done<P::Disk>),
 }
 
 struct Inbox<P: Port> {
@@ -89,7 +89,7 @@ impl<P: Port> Handle<P> {
     ) -> Result<(), Submission<P::Reply, P::Sink>> {
         self.shared.post(Message::Submission(submission)).map_err(|message| match message {
             Message::Submission(submission) => submission,
-            Message::Verdict(..) | Message::Committed(_) => unreachable!("what was posted comes back"),
+            Message::Verdict(..) | Message::Done(_) => unreachable!("what was posted comes back"),
         })
     }
 
@@ -124,7 +124,7 @@ impl<P: Port> Running<P> {
         let done = shared.clone();
         let journal = JournalThread::start(clock.clone(), move |finished| {
             // The engine outlives that thread.
-            done.post(Message::Committed(finished)).ok();
+            done.post(Message::Done(finished)).ok();
         })?;
         let inner = shared.clone();
         let thread = std::thread::Builder::new().name("engine".to_owned()).spawn(move || {
@@ -202,31 +202,56 @@ impl<P: Port> Loop<P> {
     fn run(mut self) {
         while self.wait() {
             let now = self.clock.now();
-            for message in self.taken.drain(..) {
+            let mut taken = std::mem::take(&mut self.taken);
+            for message in taken.drain(..) {
                 match message {
                     Message::Submission(submission) => self.engine.submit(submission, now),
                     Message::Verdict(ticket, verdict) => self.engine.verdict(ticket, verdict, now),
-                    Message::Committed(done) => self.engine.committed(done, now),
+                    Message::Done(done) => self.done(done, now),
                 }
             }
+            self.taken = taken;
             self.turn(now);
         }
         self.wind_up();
     }
 
     fn turn(&mut self, mut now: Nanos) {
-        while let Some(job) = self.engine.turn(now) {
-            self.check();
-            if !self.may_wait(&job, now) {
-                return self.journal.send(Errand::Job(job));
+        // What this thread syncs itself, when there is nothing else to do.
+        let mut own = None;
+        loop {
+            if let Some(job) = self.engine.turn(now) {
+                if !self.may_write(&job) {
+                    own.take().into_iter().for_each(|rest| self.journal.send(Errand::Rest(rest)));
+                    return self.journal.send(Errand::Job(job));
+                }
+                let may_wait = self.may_wait(&job, now);
+                let written = job.write();
+                let rest = written.rest();
+                self.done(Done::Written(written), now);
+                match rest {
+                    Some(rest) if may_wait => own = Some(rest),
+                    Some(rest) => self.journal.send(Errand::Rest(rest)),
+                    None => {}
+                }
+            } else if let Some(rest) = own.take() {
+                let synced = self.journal.sync_here(rest);
+                let chores = synced.chores();
+                now = self.clock.now();
+                self.done(Done::Synced(synced), now);
+                if chores.are_due() {
+                    self.journal.send(Errand::Chores(chores));
+                }
+            } else {
+                return self.check();
             }
-            let done = self.journal.run_here(job);
-            let chores = done.chores();
-            now = self.clock.now();
-            self.engine.committed(done, now);
-            if chores.are_due() {
-                self.journal.send(Errand::Chores(chores));
-            }
+        }
+    }
+
+    fn done(&mut self, done: Done<P::Disk>, now: Nanos) {
+        match done {
+            Done::Written(written) => self.engine.written(written, now),
+            Done::Synced(synced) => self.engine.synced(synced),
         }
         self.check();
     }
@@ -237,13 +262,17 @@ impl<P: Port> Loop<P> {
         }
     }
 
-    /// Whether the engine itself waits for the disk: nothing is due meanwhile, and it is not for long.
+    /// Whether the engine itself writes a job: it is not for long.
+    fn may_write(&self, job: &Job<P::Disk>) -> bool {
+        !self.stopping && job.is_quick(FEW_BYTES) && !self.journal.is_tidying()
+    }
+
+    /// Whether the engine itself waits for the disk: nothing is due meanwhile, nobody waits for messages, and it is not for
+    /// long.
     fn may_wait(&self, job: &Job<P::Disk>, now: Nanos) -> bool {
-        job.bytes() <= FEW_BYTES
-            && !self.stopping
-            && job.is_plain()
-            && self.journal.is_idle()
-            && self.journal.last_job_ns() < QUICK_DISK_NS
+        self.journal.is_idle()
+            && self.journal.last_sync_ns() < QUICK_DISK_NS
+            && (job.bytes() > 16 * 1024 || !self.engine.has_consumers())
             && self.engine.next_due().is_none_or(|due| due > now + CALM_NS)
     }
 
@@ -298,12 +327,11 @@ impl<P: Port> Loop<P> {
             }
             std::mem::swap(&mut self.taken, &mut inbox.messages);
             drop(inbox);
-            for message in self.taken.drain(..) {
-                if let Message::Committed(done) = message {
-                    self.engine.committed(done, now);
+            for message in std::mem::take(&mut self.taken) {
+                if let Message::Done(done) = message {
+                    self.done(done, now);
                 }
             }
-            self.check();
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The engine and its disk, driven by hand: turns, jobs, and time that passes.
 
 use tidegate_core::Nanos;
-use tidegate_engine::engine::{Engine, Job, JobOutcome};
+use tidegate_engine::engine::{Engine, Job, Rest};
 use tidegate_engine::{Keeper, Op, Submission};
 use tidegate_store::Error;
 use tidegate_store::disk::simulated::SimDisk;
@@ -62,7 +62,8 @@ impl World {
     /// Turns until the engine has nothing to do right now.
     pub(crate) fn pump(&mut self) -> Result<(), Violation> {
         for _ in 0..MOST_TURNS {
-            let (is_idle, now) = (self.job.is_none() && self.failing.is_none(), self.clock.now + 1);
+            let is_idle = self.writing.is_none() && self.syncing.is_none() && self.failing.is_none();
+            let now = self.clock.now + 1;
             let Some(job) = self.call(|engine, now| engine.turn(now))? else { return Ok(()) };
             match job {
                 Some(job) => self.depart(job, now)?,
@@ -84,48 +85,74 @@ impl World {
 
     /// Sends a job off.
     fn depart(&mut self, job: Job<SimDisk>, now: Nanos) -> Result<(), Violation> {
-        assert!(self.job.is_none(), "two jobs are under way");
+        assert!(self.writing.is_none(), "two jobs are being written");
+        // One that is tried again has only what it had, and what was written before it may be older than both.
+        let departed = if job.is_written() { 0 } else { self.failing.unwrap_or(now) };
+        let step = self.begin(job, Job::write, departed);
+        let is_done = step.done_at <= self.clock.now;
+        self.writing = Some(step);
+        match is_done || self.disk.is_down() {
+            true => self.hear_written(),
+            false => Ok(()),
+        }
+    }
+
+    /// The disk begins with something, at once or later, and may take its time.
+    fn begin<T, U>(&mut self, what: T, run: impl FnOnce(T) -> U, departed: Nanos) -> UnderWay<T, U> {
         let is_slow = !self.is_calm && self.chance.percent(self.plan.odds.slow);
         let takes = match is_slow {
             true => *self.chance.pick(&[MS, 10 * MS, 100 * MS, 700 * MS]),
             false => 0,
         };
         let stage = match is_slow && self.chance.percent(50) {
-            true => Stage::Waiting(job),
-            false => Stage::Run(job.run()),
+            true => Stage::Waiting(what),
+            false => Stage::Run(run(what)),
         };
-        if self.disk.is_down() {
-            return self.crash(true);
-        }
-        // One that is tried again has only what it had.
-        let departed = self.failing.unwrap_or(now);
-        self.job = Some(UnderWay { stage, departed, done_at: self.clock.now + takes });
-        match is_slow {
-            true => Ok(()),
-            false => self.arrive(),
-        }
+        UnderWay { stage, departed, done_at: self.clock.now + takes }
     }
 
-    /// The job under way is done.
-    pub(crate) fn arrive(&mut self) -> Result<(), Violation> {
-        let Some(UnderWay { stage, departed, .. }) = self.job.take() else { return Ok(()) };
-        let done = match stage {
-            Stage::Waiting(job) => job.run(),
-            Stage::Run(done) => done,
-        };
+    /// The job under way is written.
+    pub(crate) fn hear_written(&mut self) -> Result<(), Violation> {
+        let Some(UnderWay { stage, departed, .. }) = self.writing.take() else { return Ok(()) };
+        let written = stage.finish(Job::write);
         if self.disk.is_down() {
             return self.crash(true);
         }
-        let outcome = done.outcome();
-        let chores = done.chores();
-        self.call(|engine, now| engine.committed(done, now))?;
+        let (is_written, rest) = (written.is_written(), written.rest());
+        self.call(|engine, now| engine.written(written, now))?;
         if self.engine.is_none() {
             return Ok(());
         }
-        self.failing = (outcome == JobOutcome::NotWritten).then_some(departed);
-        if self.failing.is_some() {
+        if !is_written {
+            self.failing = Some(departed);
             self.note(format_args!("a job could not be written"));
             return self.disturb(None);
+        }
+        if departed > 0 {
+            self.failing = None;
+        }
+        let Some(rest) = rest else { return Ok(()) };
+        assert!(self.syncing.is_none(), "two jobs are being synced");
+        let step = self.begin(rest, Rest::run, departed);
+        let is_done = step.done_at <= self.clock.now;
+        self.syncing = Some(step);
+        match is_done || self.disk.is_down() {
+            true => self.hear_synced(),
+            false => Ok(()),
+        }
+    }
+
+    /// The job under way is synced.
+    pub(crate) fn hear_synced(&mut self) -> Result<(), Violation> {
+        let Some(UnderWay { stage, departed, .. }) = self.syncing.take() else { return Ok(()) };
+        let synced = stage.finish(Rest::run);
+        if self.disk.is_down() {
+            return self.crash(true);
+        }
+        let chores = synced.chores();
+        self.call(|engine, _| engine.synced(synced))?;
+        if self.engine.is_none() {
+            return Ok(());
         }
         self.seen = self.seen.max(departed);
         self.durable_upto(departed)?;
@@ -172,8 +199,11 @@ impl World {
             self.disk.set_capacity(None);
             self.note(format_args!("the disk has room again"));
         }
-        if self.job.as_ref().is_some_and(|job| job.done_at <= self.clock.now) {
-            self.arrive()?;
+        if self.writing.as_ref().is_some_and(|step| step.done_at <= self.clock.now) {
+            self.hear_written()?;
+        }
+        if self.syncing.as_ref().is_some_and(|step| step.done_at <= self.clock.now) {
+            self.hear_synced()?;
         }
         self.keep()?;
         self.pump()
@@ -228,7 +258,8 @@ impl World {
     /// The same, but for the keeper, which has always something to do.
     pub(crate) fn next_news(&self) -> Option<Nanos> {
         let due = self.engine.as_ref().and_then(|engine| engine.next_due());
-        let job = self.job.as_ref().map(|job| job.done_at);
-        due.into_iter().chain(job).chain(self.full_until).min()
+        let written = self.writing.as_ref().map(|step| step.done_at);
+        let synced = self.syncing.as_ref().map(|step| step.done_at);
+        due.into_iter().chain(written).chain(synced).chain(self.full_until).min()
     }
 }

@@ -56,9 +56,10 @@ impl World {
                     false => Event::Stopped { at },
                 });
             }
-            match self.job {
-                Some(_) => self.arrive()?,
-                None => self.pump()?,
+            match (&self.writing, &self.syncing) {
+                (Some(_), _) => self.hear_written()?,
+                (_, Some(_)) => self.hear_synced()?,
+                (None, None) => self.pump()?,
             }
         }
         Err(Violation::of("an engine stops", format!("{MOST_TURNS} turns, and something is not written")))
@@ -67,7 +68,7 @@ impl World {
     /// What ends with the process.
     fn leave(&mut self) -> Result<(), Violation> {
         (self.engine, self.keeper) = (None, None);
-        self.job = None;
+        (self.writing, self.syncing) = (None, None);
         self.failing = None;
         self.questions.clear();
         self.streams.clear();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
-use tidegate_engine::engine::{Engine, Job, JobDone, Ticket};
+use tidegate_engine::engine::{Engine, Job, Rest, Synced, Ticket, Written};
 use tidegate_engine::{Definition, Delivery, Durability, Keeper};
 use tidegate_store::disk::simulated::SimDisk;
 
@@ -32,7 +32,9 @@ pub struct World {
     pub(crate) engine: Option<Engine<SimPort>>,
     pub(crate) keeper: Option<Keeper<SimDisk>>,
     pub(crate) run: u32,
-    pub(crate) job: Option<UnderWay>,
+    /// What the disk does, and the engine has not heard of.
+    pub(crate) writing: Option<UnderWay<Job<SimDisk>, Written<SimDisk>>>,
+    pub(crate) syncing: Option<UnderWay<Rest<SimDisk>, Synced<SimDisk>>>,
     /// The last job could not be written, and this is when it left.
     pub(crate) failing: Option<Nanos>,
     /// Until when the disk is full.
@@ -71,19 +73,29 @@ pub struct World {
     checkers: Vec<Box<dyn Checker>>,
 }
 
-/// A job that is under way.
-pub struct UnderWay {
-    pub(crate) stage: Stage,
+/// Something that the disk does: a step of a job that left at a time.
+pub struct UnderWay<T, U> {
+    pub(crate) stage: Stage<T, U>,
     pub(crate) departed: Nanos,
     pub(crate) done_at: Nanos,
 }
 
 /// How far it has come.
-pub enum Stage {
+pub enum Stage<T, U> {
     /// The disk has not got to it.
-    Waiting(Job<SimDisk>),
+    Waiting(T),
     /// It has run, and nobody knows.
-    Run(JobDone<SimDisk>),
+    Run(U),
+}
+
+impl<T, U> Stage<T, U> {
+    /// It has run by now.
+    pub(crate) fn finish(self, run: impl FnOnce(T) -> U) -> U {
+        match self {
+            Stage::Waiting(waiting) => run(waiting),
+            Stage::Run(done) => done,
+        }
+    }
 }
 
 /// What was asked for, to understand the answer.
@@ -186,7 +198,8 @@ impl World {
             engine: None,
             keeper: None,
             run: 0,
-            job: None,
+            writing: None,
+            syncing: None,
             failing: None,
             full_until: None,
             is_calm: true,

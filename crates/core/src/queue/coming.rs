@@ -46,6 +46,13 @@ impl Scheduler {
         self.find_queue(queue).is_some_and(|at| self.queues[at].coming > 0)
     }
 
+    /// Whether somebody would take a message that is on its way to the queue.
+    pub fn is_awaited(&self, queue: QueueId) -> bool {
+        self.find_queue(queue)
+            .map(|at| &self.queues[at])
+            .is_some_and(|queue| queue.coming > 0 && queue.can_take())
+    }
+
     /// An announced message is on disk: it waits at the back of its lane, unless it is gone by now or delayed.
     pub fn land(&mut self, announced: Announced) {
         let Announced { id, at } = announced;

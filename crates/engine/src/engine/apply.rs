@@ -18,7 +18,7 @@ pub(super) enum Applied<P: Port> {
 
 impl<P: Port> Applied<P> {
     pub(super) fn refused(refused: impl Into<Refused>) -> Applied<P> {
-        Applied::Now(Outcome::Refused(refused.into()), Need::Nothing)
+        Applied::Now(Outcome::Refused(refused.into()), Need::NOTHING)
     }
 
     pub(super) fn done(need: Need) -> Applied<P> {
@@ -32,12 +32,12 @@ impl<P: Port> Engine<P> {
         let Submission { ops, reply } = submission;
         let open = self.next_open;
         let mut outcomes = Vec::with_capacity(ops.len());
-        let (mut need, mut missing) = (Need::Nothing, 0);
+        let (mut need, mut missing) = (Need::NOTHING, 0);
         let count = ops.len();
         for (index, op) in ops.into_iter().enumerate() {
             match self.apply(op, Slot { open, index }, now) {
                 Applied::Now(outcome, its_need) => {
-                    need = need.max(its_need);
+                    need = need.and(its_need);
                     outcomes.push(Some(outcome));
                 }
                 Applied::Later => {
@@ -59,7 +59,7 @@ impl<P: Port> Engine<P> {
     /// Brings an outcome that was waited for; answers the submission if it was the last.
     pub(super) fn complete(&mut self, slot: Slot, outcome: Outcome<P::Disk>, need: Need) {
         let Some(open) = self.open.get_mut(&slot.open) else { return };
-        open.need = open.need.max(need);
+        open.need = open.need.and(need);
         open.missing -= usize::from(open.outcomes[slot.index].is_none());
         open.outcomes[slot.index] = Some(outcome);
         if open.missing > 0 {
@@ -94,7 +94,7 @@ impl<P: Port> Engine<P> {
             Op::Acquire(acquire) => self.acquire(*acquire, slot, now),
             Op::Withdraw => {
                 self.withdrawn = true;
-                Applied::done(Need::Nothing)
+                Applied::done(Need::NOTHING)
             }
             Op::Admin(admin) => self.admin(admin, slot, now),
         }

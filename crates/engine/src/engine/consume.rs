@@ -12,7 +12,7 @@ use super::state::{Engine, Slot};
 use crate::delivery::Delivery;
 use crate::op::Receive;
 use crate::outcome::{Outcome, Refused};
-use crate::settings::{Durability, NANOS_PER_MS};
+use crate::settings::NANOS_PER_MS;
 
 /// Whoever takes messages of a queue.
 pub(super) struct Consumer<P: Port> {
@@ -45,8 +45,9 @@ impl<P: Port> Engine<P> {
 
     fn add_consumer(&mut self, queue: QueueId, credit: u32, kind: Kind<P>) -> ConsumerId {
         let id = self.new_consumer_id();
-        self.consumers.insert(id, Consumer { queue, arrived: Vec::new(), need: Need::Nothing, kind });
+        self.consumers.insert(id, Consumer { queue, arrived: Vec::new(), need: Need::NOTHING, kind });
         self.scheduler.subscribe(queue, id, credit);
+        self.hurry_for(queue);
         id
     }
 
@@ -74,24 +75,28 @@ impl<P: Port> Engine<P> {
             return Applied::refused(Refused::QueueNotFound(format!("#{}", queue.0)));
         }
         let id = self.add_consumer(queue, credit, Kind::Stream(sink));
-        Applied::Now(Outcome::Subscribed(id), Need::Nothing)
+        Applied::Now(Outcome::Subscribed(id), Need::NOTHING)
     }
 
     pub(super) fn credit(&mut self, consumer: ConsumerId, credit: u32) -> Applied<P> {
-        match self.consumers.contains_key(&consumer) {
-            true => {
-                self.scheduler.credit(consumer, credit);
-                Applied::done(Need::Nothing)
-            }
-            false => Applied::refused(Refused::ConsumerNotFound(consumer)),
-        }
+        let Some(queue) = self.consumers.get(&consumer).map(|consumer| consumer.queue) else {
+            return Applied::refused(Refused::ConsumerNotFound(consumer));
+        };
+        self.scheduler.credit(consumer, credit);
+        self.hurry_for(queue);
+        Applied::done(Need::NOTHING)
     }
 
     pub(super) fn unsubscribe(&mut self, consumer: ConsumerId, now: Nanos) -> Applied<P> {
         match self.drop_consumer(consumer, now) {
-            true => Applied::done(Need::Nothing),
+            true => Applied::done(Need::NOTHING),
             false => Applied::refused(Refused::ConsumerNotFound(consumer)),
         }
+    }
+
+    /// Whether somebody takes messages, or waits for some.
+    pub(crate) fn has_consumers(&self) -> bool {
+        !self.consumers.is_empty()
     }
 
     /// Ends a subscription: its leases come back at once.
@@ -114,10 +119,9 @@ impl<P: Port> Engine<P> {
         self.append(&Record::Delivered { id: receipt.id, delivery: receipt.delivery, deadline });
         let Some(queue) = self.queues.get_mut(&queue) else { return };
         queue.totals.delivered += 1;
-        let synced = queue.definition.settings().durability == Durability::Fsync;
-        let need = self.held.need_of(place, synced);
+        let need = self.held.need_of(place);
         let Some(consumer_state) = self.consumers.get_mut(&consumer) else { return };
-        consumer_state.need = consumer_state.need.max(need);
+        consumer_state.need = consumer_state.need.and(need);
         if consumer_state.arrived.is_empty() {
             self.stirred.push(consumer);
         }
@@ -155,7 +159,7 @@ impl<P: Port> Engine<P> {
         if !self.busy {
             let asks = |queue| self.scheduler.asks(queue);
             for id in self.patient.take_answered(asks) {
-                self.finish_poll(id, Need::Nothing);
+                self.finish_poll(id, Need::NOTHING);
             }
         }
     }
@@ -173,7 +177,7 @@ impl<P: Port> Engine<P> {
             self.polls.insert((*deadline, id));
             return self.patient.wait_for_answer(*queue, id);
         }
-        self.finish_poll(id, Need::Nothing);
+        self.finish_poll(id, Need::NOTHING);
     }
 
     fn finish_poll(&mut self, id: ConsumerId, need: Need) {
@@ -198,13 +202,13 @@ impl<P: Port> Engine<P> {
             self.open.get(&slot.open).is_some_and(|open| !self.port.listens(&open.reply))
         };
         let ids: Vec<ConsumerId> = self.polls.iter().filter(unheard).map(|(_, id)| *id).collect();
-        ids.into_iter().for_each(|id| self.finish_poll(id, Need::Nothing));
+        ids.into_iter().for_each(|id| self.finish_poll(id, Need::NOTHING));
     }
 
     /// Ends every receive that waits, with what there is.
     pub(super) fn end_polls(&mut self) {
         while let Some((_, id)) = self.polls.first().copied() {
-            self.finish_poll(id, Need::Nothing);
+            self.finish_poll(id, Need::NOTHING);
         }
     }
 
@@ -253,7 +257,7 @@ impl<P: Port> Engine<P> {
         ids.sort_unstable();
         for id in ids {
             match self.consumers.get(&id).map(|consumer| &consumer.kind) {
-                Some(Kind::Poll { .. }) => self.finish_poll(id, Need::Nothing),
+                Some(Kind::Poll { .. }) => self.finish_poll(id, Need::NOTHING),
                 // Its sink is dropped, which tells it.
                 Some(Kind::Stream(_)) => drop(self.consumers.remove(&id)),
                 None => {}

@@ -80,13 +80,16 @@ impl<P: Port> Engine<P> {
             delivery: 0,
         };
         match durability {
-            Durability::Fsync => self.fresh.extend(self.scheduler.announce(queue, &arrival, now)),
+            Durability::Fsync => {
+                self.fresh.extend(self.scheduler.announce(queue, &arrival, now));
+                self.hurry_for(queue);
+            }
             Durability::Interval | Durability::Memory => drop(self.scheduler.enqueue(queue, &arrival, now)),
         }
         if let Some(totals) = self.totals(queue) {
             totals.enqueued += 1;
         }
-        Ok((id, need(durability)))
+        Ok((id, self.need(durability)))
     }
 
     /// Turns charges into numbers, and refuses what could never pass.
@@ -139,13 +142,13 @@ impl<P: Port> Engine<P> {
 
     /// What an answer about this queue waits for.
     pub(super) fn need_in(&self, queue: QueueId) -> Need {
-        self.queue(queue).map_or(Need::Nothing, |definition| need(definition.settings().durability))
+        self.queue(queue).map_or(Need::NOTHING, |definition| self.need(definition.settings().durability))
     }
-}
 
-fn need(durability: Durability) -> Need {
-    match durability {
-        Durability::Fsync => Need::NextSynced,
-        Durability::Interval | Durability::Memory => Need::Nothing,
+    fn need(&self, durability: Durability) -> Need {
+        match durability {
+            Durability::Fsync => self.held.sync_need(),
+            Durability::Interval | Durability::Memory => Need::NOTHING,
+        }
     }
 }

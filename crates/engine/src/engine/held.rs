@@ -1,7 +1,8 @@
 //! Outputs that wait for the disk.
 //!
-//! What a turn answers or delivers tells of records that are not on disk yet. It waits for the job that brings them
-//! there: the one under way, or the next.
+//! What a turn answers or delivers tells of records that are not on disk yet. An answer waits until they are synced, a
+//! delivery until its message is written: then it survives the end of this process, and others can read it. Batches are
+//! numbered in the order in which they leave.
 
 use tidegate_core::queue::{ConsumerId, Place};
 
@@ -17,18 +18,20 @@ pub enum Output<P: Port> {
     Deliveries(ConsumerId, Vec<Delivery<P::Disk>>),
 }
 
-/// What an output waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// The job under way to be written.
-    UnderWay,
-    /// The next job to be written.
-    NextWritten,
-    /// The next job to be synced.
-    NextSynced,
+/// What an output waits for: one batch to be written, and one to be synced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    written: u64,
+    synced: u64,
+}
+
+impl Need {
+    pub const NOTHING: Need = Need { written: 0, synced: 0 };
+
+    /// Both.
+    pub fn and(self, other: Need) -> Need {
+        Need { written: self.written.max(other.written), synced: self.synced.max(other.synced) }
+    }
 }
 
 /// How far the journal has come: a place is behind it, or not.
@@ -46,100 +49,144 @@ impl From<Place> for Position {
 
 /// Outputs that wait.
 pub struct Held<P: Port> {
-    /// For the job under way.
-    riding: Vec<Output<P>>,
-    /// For the next one.
-    waiting: Vec<Output<P>>,
-    /// Whether one of those needs more than to be written.
-    wants_sync: bool,
-    /// The newest place that is on its way with the job.
+    /// For a batch to be synced, whatever else.
+    for_sync: Vec<(Need, Output<P>)>,
+    /// For a batch to be written.
+    for_write: Vec<(Need, Output<P>)>,
+    /// All that they wait for.
+    wanted: Need,
+    /// The batch that records are appended to.
+    collecting: u64,
+    /// The last batch that is written, the last that a sync has begun for, and the last that is synced.
+    written: u64,
+    syncing: u64,
+    synced: u64,
+    /// The newest message that is on its way with the batch before.
     under_way: Option<Position>,
-    /// The newest place appended since.
+    /// The newest message appended since.
     appended: Option<Position>,
-    /// The newest place that is there.
-    done: Option<Position>,
+    /// The newest message that is written.
+    newest: Option<Position>,
 }
 
 impl<P: Port> Default for Held<P> {
     fn default() -> Held<P> {
         Held {
-            riding: Vec::new(),
-            waiting: Vec::new(),
-            wants_sync: false,
+            for_sync: Vec::new(),
+            for_write: Vec::new(),
+            wanted: Need::NOTHING,
+            collecting: 1,
+            written: 0,
+            syncing: 0,
+            synced: 0,
             under_way: None,
             appended: None,
-            done: None,
+            newest: None,
         }
     }
 }
 
 impl<P: Port> Held<P> {
-    /// Notes a place that was appended.
+    /// Notes a message that was appended.
     pub fn note(&mut self, place: Place) {
         self.appended = Some(place.into());
     }
 
     /// Everything up to here is on disk: the engine starts on it.
     pub fn start_at(&mut self, newest: Option<Place>) {
-        self.done = newest.map(Position::from);
+        self.newest = newest.map(Position::from);
     }
 
     /// What has to happen before the body at this place can be read by others.
-    pub fn need_of(&self, place: Place, synced: bool) -> Need {
+    pub fn need_of(&self, place: Place) -> Need {
         let position = Some(Position::from(place));
-        if position <= self.done {
-            Need::Nothing
+        let written = if position <= self.newest {
+            0
         } else if position <= self.under_way {
-            Need::UnderWay
-        } else if synced {
-            Need::NextSynced
+            self.collecting - 1
         } else {
-            Need::NextWritten
-        }
+            self.collecting
+        };
+        Need { written, synced: 0 }
     }
 
-    /// Keeps an output until its need is met; it comes back if there is none.
+    /// All that was appended by now is to be on disk.
+    pub fn sync_need(&self) -> Need {
+        Need { written: 0, synced: self.collecting }
+    }
+
+    /// Keeps an output until its need is met; it comes back if it is.
     pub fn hold(&mut self, output: Output<P>, need: Need) -> Option<Output<P>> {
-        match need {
-            Need::Nothing => return Some(output),
-            Need::UnderWay => self.riding.push(output),
-            Need::NextWritten => self.waiting.push(output),
-            Need::NextSynced => {
-                self.wants_sync = true;
-                self.waiting.push(output);
-            }
-        }
+        let line = if need.synced > self.synced {
+            &mut self.for_sync
+        } else if need.written > self.written {
+            &mut self.for_write
+        } else {
+            return Some(output);
+        };
+        self.wanted = self.wanted.and(need);
+        line.push((need, output));
         None
     }
 
-    /// Whether anybody waits for the next job, and whether to be synced.
-    pub fn wanted(&self) -> (bool, bool) {
-        (!self.waiting.is_empty(), self.wants_sync)
+    /// Whether somebody waits for the batch that is being collected, or for a sync that has not begun.
+    pub fn is_wanted(&self) -> bool {
+        self.wanted.written >= self.collecting || self.wants_sync()
     }
 
-    /// A job has left with all that was appended.
-    pub fn depart(&mut self) {
-        self.riding.append(&mut self.waiting);
-        self.wants_sync = false;
+    /// Whether somebody waits for a sync that has not begun.
+    pub fn wants_sync(&self) -> bool {
+        self.wanted.synced > self.syncing
+    }
+
+    /// A batch leaves with all that was appended. Says which.
+    pub fn depart(&mut self) -> u64 {
         self.under_way = self.appended.take().or(self.under_way);
+        self.collecting += 1;
+        self.collecting - 1
     }
 
-    /// The job is done: these can go.
-    pub fn arrive(&mut self) -> Vec<Output<P>> {
-        self.done = self.under_way.take().or(self.done);
-        std::mem::take(&mut self.riding)
+    /// The last batch that is written.
+    pub fn last_written(&self) -> u64 {
+        self.written
     }
 
-    /// The job has failed: these have to be told, and so do those that wait for the next.
+    /// A batch is written: these can go.
+    pub fn written(&mut self, number: u64) -> Vec<Output<P>> {
+        if number > self.written {
+            self.written = number;
+            self.newest = self.under_way.take().or(self.newest);
+        }
+        let ready = self.for_write.extract_if(.., |(need, _)| need.written <= number);
+        ready.map(|(_, output)| output).collect()
+    }
+
+    /// A sync begins, of all that is written.
+    pub fn sync(&mut self) {
+        self.syncing = self.written;
+    }
+
+    /// The sync has ended: these can go.
+    pub fn synced(&mut self) -> Vec<Output<P>> {
+        self.synced = self.syncing;
+        let reached = self.synced;
+        let ready: Vec<_> = self.for_sync.extract_if(.., |(need, _)| need.synced <= reached).collect();
+        // It may have to be written, too.
+        ready.into_iter().filter_map(|(need, output)| self.hold(output, need)).collect()
+    }
+
+    /// A batch could not be written: whoever waits for it, or for the one after it, has to be told.
     pub fn fail(&mut self) -> Vec<Output<P>> {
-        self.wants_sync = false;
-        let mut failed = std::mem::take(&mut self.riding);
-        failed.append(&mut self.waiting);
+        let written = self.written;
+        let is_lost = |need: &Need| need.written.max(need.synced) > written;
+        let lost = self.for_sync.extract_if(.., |(need, _)| is_lost(need));
+        let failed = lost.chain(self.for_write.drain(..)).map(|(_, output)| output).collect();
+        self.wanted = Need { written: 0, synced: self.wanted.synced.min(written) };
         failed
     }
 
     /// Whether anything is held.
     pub fn is_empty(&self) -> bool {
-        self.riding.is_empty() && self.waiting.is_empty()
+        self.for_sync.is_empty() && self.for_write.is_empty()
     }
 }

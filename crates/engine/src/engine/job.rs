@@ -1,4 +1,5 @@
-//! What is brought to disk while the engine goes on.
+//! What is brought to disk while the engine goes on: a batch is written, after which its messages can be delivered, and
+//! then perhaps synced, after which its senders are answered.
 
 use std::sync::Arc;
 
@@ -6,86 +7,82 @@ use tidegate_store::Error;
 use tidegate_store::disk::Disk;
 use tidegate_store::journal::Batch;
 
-/// Records to be written, and perhaps synced. Runs on a thread of its own.
+/// Records to be written, and perhaps synced. Jobs are written one after the other; the next may be while one is synced.
 pub struct Job<D: Disk> {
     pub(super) batch: Option<Arc<Batch<D>>>,
+    /// Its number, or that of the last one before it.
+    pub(super) number: u64,
     /// Whether it has been written before.
-    pub(super) written: bool,
+    pub(super) is_written: bool,
     pub(super) sync: bool,
 }
 
-/// A job that has run, and how it went.
-pub struct JobDone<D: Disk> {
+/// A job that was written, or could not be.
+pub struct Written<D: Disk> {
     pub(super) job: Job<D>,
-    pub(super) result: Result<(), Failed>,
+    pub(super) result: Result<(), Error>,
 }
 
-/// How a job has failed.
-#[derive(Debug)]
-pub(super) enum Failed {
-    /// Nothing is known to be lost: it can be written again.
-    Write(Error),
-    /// What the disk holds is not known: only a restart tells.
-    Sync(Error),
-}
+/// The rest of a job: what was written is to be on disk.
+pub struct Rest<D: Disk>(Option<Arc<Batch<D>>>);
 
-/// How a job went, for whoever runs the engine by hand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum JobOutcome {
-    /// It is on disk as far as it has to be.
-    Done,
-    /// The disk takes nothing; it is tried again.
-    NotWritten,
-    /// Nobody knows what is on disk: the engine is [doomed](super::Engine::doomed).
-    Fatal,
-}
-
-impl<D: Disk> JobDone<D> {
-    /// How it went.
-    pub fn outcome(&self) -> JobOutcome {
-        match &self.result {
-            Ok(()) => JobOutcome::Done,
-            Err(Failed::Write(_)) => JobOutcome::NotWritten,
-            Err(Failed::Sync(_)) => JobOutcome::Fatal,
-        }
-    }
+/// A job that is on disk, or nobody knows whether it is.
+pub struct Synced<D: Disk> {
+    batch: Option<Arc<Batch<D>>>,
+    pub(super) result: Result<(), Error>,
 }
 
 impl<D: Disk> Job<D> {
-    /// How many bytes it writes.
+    /// Whether it was written before, and is only to be synced.
+    pub fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// How many bytes it writes, or has written.
     pub(crate) fn bytes(&self) -> usize {
         self.batch.as_ref().map_or(0, |batch| batch.bytes())
     }
 
-    /// Whether it does nothing but bring records to disk.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.sync
+    /// Whether all that is left to write are a few bytes, of a file that is there: it takes no time to speak of.
+    pub(crate) fn is_quick(&self, few_bytes: usize) -> bool {
+        let is_plain = || self.batch.as_ref().is_none_or(|batch| batch.is_plain());
+        self.is_written || self.bytes() <= few_bytes && is_plain()
     }
 
-    /// Writes, and waits for the disk if it has to.
-    pub fn run(self) -> JobDone<D> {
-        let result = self.write();
-        JobDone { job: self, result }
-    }
-
-    fn write(&self) -> Result<(), Failed> {
-        let Some(batch) = &self.batch else { return Ok(()) };
-        if !self.written {
-            batch
-                .write()
-                .map_err(|error| if error.is_fatal() { Failed::Sync(error) } else { Failed::Write(error) })?;
-        }
-        match self.sync {
-            true => batch.sync().map_err(Failed::Sync),
-            false => Ok(()),
-        }
+    /// Writes.
+    pub fn write(self) -> Written<D> {
+        let result = match &self.batch {
+            Some(batch) if !self.is_written => batch.write(),
+            _ => Ok(()),
+        };
+        Written { job: self, result }
     }
 }
 
-impl<D: Disk> JobDone<D> {
-    /// What is left to do when the engine has heard of the job: nobody waits for it.
+impl<D: Disk> Written<D> {
+    /// Whether it is written. If not, it is tried again.
+    pub fn is_written(&self) -> bool {
+        self.result.is_ok()
+    }
+
+    /// What is left to do of it.
+    pub fn rest(&self) -> Option<Rest<D>> {
+        (self.is_written() && self.job.sync).then(|| Rest(self.job.batch.clone()))
+    }
+}
+
+impl<D: Disk> Rest<D> {
+    /// Waits for the disk.
+    pub fn run(self) -> Synced<D> {
+        let result = self.0.as_ref().map_or(Ok(()), |batch| batch.sync());
+        Synced { batch: self.0, result }
+    }
+}
+
+impl<D: Disk> Synced<D> {
+    /// What is left to do when the engine has heard of it: nobody waits for that.
     pub fn chores(&self) -> Chores<D> {
-        Chores(self.job.batch.clone().filter(|_| self.result.is_ok() && self.job.sync))
+        Chores(self.batch.clone().filter(|_| self.result.is_ok()))
     }
 }
 

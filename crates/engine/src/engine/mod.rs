@@ -1,7 +1,8 @@
 //! The engine: state, and its turns.
 //!
 //! A turn applies what has arrived, fires what is due, delivers what can be paid, and hands what it has written to
-//! whoever waits for the disk. Answers and deliveries are held until what they tell of is there.
+//! whoever waits for the disk. Deliveries are held until their messages are written, answers until what they tell of is
+//! synced.
 //!
 //! | module | subject |
 //! |---|---|
@@ -9,7 +10,7 @@
 //! | `state`, `turn` | all that the engine holds, and what it does with its time |
 //! | `apply`, `enqueue`, `settle`, `consume`, `admin`, `redrive` | the operations |
 //! | `failure`, `retention` | what becomes of messages that fail or are too old |
-//! | `held`, `job` | outputs that wait for the disk, and the waiting itself |
+//! | `commit`, `job`, `held` | what goes to disk, and outputs that wait for that |
 //! | `recover`, `restore`, `clean` | the journal and the ledger read back, and the journal kept small |
 //! | `unsure` | changes of the catalog that failed, and may be on disk all the same |
 //! | `limits`, `grants` | names of limits in numbers, and what deliveries hold of them |
@@ -25,6 +26,7 @@ mod apply;
 #[cfg(feature = "check")]
 mod check;
 mod clean;
+mod commit;
 mod consume;
 mod edit;
 mod enqueue;
@@ -52,7 +54,7 @@ mod waiting;
 mod weights;
 mod why;
 
-pub use job::{Chores, Job, JobDone, JobOutcome};
+pub use job::{Chores, Job, Rest, Synced, Written};
 pub use port::{Port, Question, Ticket, Verdict};
 pub use recover::{Opened, Report};
 pub use state::{Engine, Options};

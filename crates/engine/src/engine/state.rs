@@ -113,18 +113,21 @@ pub struct Engine<P: Port> {
     pub(super) walks: VecDeque<Walk>,
 
     pub(super) held: Held<P>,
-    /// Whether a job is under way.
-    pub(super) under_way: bool,
+    /// Whether a job is being written, and whether one is being synced.
+    pub(super) writing: bool,
+    pub(super) syncing: bool,
+    /// Somebody may take one of the messages that came in since the last job left.
+    pub(super) hurry: bool,
     /// A job that could not be written, and when it is tried again.
     pub(super) failed: Option<(Job<P::Disk>, Nanos)>,
     pub(super) failed_since: Option<Nanos>,
     /// Messages that came in since the last job left, and whose senders wait.
     pub(super) fresh: Vec<Announced>,
-    /// Messages that came in with the job under way.
+    /// Messages that came in with the job that is being written.
     pub(super) travelling: Vec<Announced>,
     /// When the last job left.
     pub(super) departed_at: Nanos,
-    /// A batch that is written and not synced.
+    /// The last batch that is written, unless it is synced or about to be.
     pub(super) unsynced: Option<Arc<Batch<P::Disk>>>,
     /// Since when something that was appended is not on disk, and not on its way there to be synced.
     pub(super) unsynced_since: Option<Nanos>,

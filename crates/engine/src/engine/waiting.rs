@@ -130,7 +130,7 @@ impl<P: Port> Engine<P> {
                 Outcome::Refused(refused.into())
             }
         };
-        self.complete(waiting.slot, outcome, Need::Nothing);
+        self.complete(waiting.slot, outcome, Need::NOTHING);
         true
     }
 
@@ -177,7 +177,7 @@ impl<P: Port> Engine<P> {
             let Some(waiting) = self.waiting.remove(&id) else { continue };
             self.waiting_until.remove(&(waiting.deadline, id));
             let refused = Refused::NamespaceDeleted(namespace.to_owned());
-            self.complete(waiting.slot, Outcome::Refused(refused), Need::Nothing);
+            self.complete(waiting.slot, Outcome::Refused(refused), Need::NOTHING);
         }
     }
 
@@ -189,7 +189,7 @@ impl<P: Port> Engine<P> {
             Ok(denied) => Outcome::Acquired(Box::new(Acquired::Denied(denied))),
             Err(refused) => Outcome::Refused(refused.into()),
         };
-        self.complete(waiting.slot, outcome, Need::Nothing);
+        self.complete(waiting.slot, outcome, Need::NOTHING);
     }
 
     /// Where the limits stand that it has waited for.

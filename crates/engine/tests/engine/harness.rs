@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, MessageId, Receipt};
-use tidegate_engine::engine::{Engine, Options, Port, Question, Report, Ticket, Verdict};
+use tidegate_engine::engine::{Engine, Job, Options, Port, Question, Report, Rest, Ticket, Verdict};
 use tidegate_engine::{
     Admin, Cost, Delivery, Due, Enqueue, Keeper, Op, Outcome, QueueReport, Receive, Refused, Submission, Task,
 };
@@ -107,14 +107,29 @@ impl Bench {
         Bench::open(disk, now)
     }
 
+    /// Writes a job. Says what is left to do of it.
+    pub fn write(&mut self, job: Job<SimDisk>) -> Option<Rest<SimDisk>> {
+        let written = job.write();
+        let rest = written.rest();
+        self.engine.written(written, self.now);
+        rest
+    }
+
+    /// Brings to disk what was written.
+    pub fn sync(&mut self, rest: Rest<SimDisk>) {
+        let synced = rest.run();
+        let chores = synced.chores();
+        self.engine.synced(synced);
+        chores.run().unwrap();
+    }
+
     /// Turns until nothing is left to do at this time.
     pub fn settle(&mut self) {
         for _ in 0..10_000 {
             if let Some(job) = self.engine.turn(self.now) {
-                let done = job.run();
-                let chores = done.chores();
-                self.engine.committed(done, self.now);
-                chores.run().unwrap();
+                if let Some(rest) = self.write(job) {
+                    self.sync(rest);
+                }
                 continue;
             }
             if self.engine.next_due().is_none_or(|due| due > self.now) {

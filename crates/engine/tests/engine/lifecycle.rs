@@ -4,6 +4,7 @@ use crate::harness::{Bench, MS, Out, SECOND, at_once, done, got, payloads};
 use serde_json::json;
 use tidegate_engine::engine::Verdict;
 use tidegate_engine::{Due, Enqueue, Nack, Op, Receive, Refused, Task};
+use tidegate_store::disk::simulated::Fault;
 
 #[test]
 fn a_message_comes_out_as_it_went_in_and_an_ack_ends_it() {
@@ -27,13 +28,84 @@ fn an_answer_waits_for_the_disk() {
     let queue = bench.queue_id("q");
     let poll = bench.submit(vec![Op::Receive(Receive { queue, max: 1, wait_ms: 1000 })]);
     let job = bench.engine.turn(bench.now).expect("something to write");
-    assert!(bench.reply(reply).is_none(), "answered before it was synced");
-    assert!(bench.reply(poll).is_none(), "delivered before it was synced");
-    bench.engine.committed(job.run(), bench.now);
-    assert!(bench.reply(reply).is_some());
+    assert!(bench.reply(poll).is_none(), "delivered before it was written");
+    let rest = bench.write(job).expect("something to sync");
     assert_eq!(bench.engine.next_due(), Some(0));
-    assert!(bench.engine.turn(bench.now).is_none(), "a delivery waits for no other sync");
+    assert!(bench.engine.turn(bench.now).is_none(), "a delivery waits for no sync");
     assert!(bench.reply(poll).is_some());
+    assert!(bench.reply(reply).is_none(), "answered before it was synced");
+    bench.sync(rest);
+    assert!(bench.reply(reply).is_some());
+}
+
+#[test]
+fn what_somebody_waits_for_is_written_during_a_sync() {
+    let mut bench = Bench::new();
+    for name in ["awaited", "not"] {
+        bench.create(name, json!({}));
+    }
+    let send = |bench: &mut Bench, queue| {
+        let message = bench.message(queue, "hello");
+        bench.submit(vec![Op::Enqueue(message)])
+    };
+    let first = send(&mut bench, "not");
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    let syncing = bench.write(job).expect("something to sync");
+    bench.engine.turn(bench.now);
+    let second = send(&mut bench, "not");
+    assert!(bench.engine.turn(bench.now).is_none(), "nobody waits for it: it shares the next sync");
+    let (_, deliveries) = bench.subscribe("awaited", 1);
+    let third = send(&mut bench, "awaited");
+    assert_eq!(bench.engine.next_due(), Some(0));
+    let job = bench.engine.turn(bench.now).expect("somebody waits");
+    assert!(bench.write(job).is_none(), "two syncs at once");
+    assert!(bench.engine.turn(bench.now).is_none());
+    assert_eq!(got(&deliveries.try_recv().expect("it is written")).payload, "hello");
+    bench.sync(syncing);
+    assert!(bench.reply(first).is_some());
+    assert!(bench.reply(second).is_none() && bench.reply(third).is_none(), "their sync is to come");
+    let job = bench.engine.turn(bench.now).expect("somebody waits for a sync");
+    let rest = bench.write(job).expect("something to sync");
+    bench.sync(rest);
+    assert!(bench.reply(second).is_some() && bench.reply(third).is_some());
+}
+
+#[test]
+fn a_disk_that_is_full_during_a_sync_takes_nothing_back_that_was_written() {
+    let mut bench = Bench::new();
+    bench.create("q", json!({}));
+    let (_, deliveries) = bench.subscribe("q", 10);
+    let send = |bench: &mut Bench, payload| {
+        let message = bench.message("q", payload);
+        bench.submit(vec![Op::Enqueue(message)])
+    };
+    let written = send(&mut bench, "written");
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    let syncing = bench.write(job).expect("something to sync");
+    bench.engine.turn(bench.now);
+    let early = send(&mut bench, "early");
+    let job = bench.engine.turn(bench.now).expect("somebody waits");
+    assert!(bench.write(job).is_none());
+    bench.engine.turn(bench.now);
+    bench.disk.inject(0, Fault::Error(std::io::ErrorKind::StorageFull));
+    let late = send(&mut bench, "late");
+    let job = bench.engine.turn(bench.now).expect("somebody waits");
+    assert!(bench.write(job).is_none());
+    let refused = bench.reply(late).expect("an answer");
+    assert!(matches!(&refused[..], [Out::Refused(Refused::Storage(_))]), "{refused:?}");
+    bench.disk.clear_faults();
+    bench.sync(syncing);
+    assert!(bench.reply(written).is_some());
+    assert!(bench.reply(early).is_none());
+    let job = bench.engine.turn(bench.now).expect("what is written waits for no disk that is full");
+    let rest = bench.write(job).expect("something to sync");
+    bench.sync(rest);
+    assert!(matches!(bench.reply(early).as_deref(), Some([Out::Enqueued(_)])));
+    let delivered = deliveries.try_iter().map(|delivery| got(&delivery).payload);
+    assert_eq!(delivered.collect::<Vec<_>>(), ["written", "early"]);
+    bench.pass(2 * SECOND);
+    bench.enqueue("q", "later");
+    assert_eq!(got(&deliveries.try_recv().expect("the disk has room again")).payload, "later");
 }
 
 #[test]
@@ -53,7 +125,7 @@ fn a_receive_that_does_not_wait_gets_what_was_sent_before_it() {
 }
 
 #[test]
-fn a_receive_during_a_sync_gets_what_is_synced() {
+fn a_receive_during_a_write_gets_what_is_written() {
     let mut bench = Bench::new();
     bench.create("q", json!({}));
     let (message, queue) = (bench.message("q", "hello"), bench.queue_id("q"));
@@ -62,9 +134,10 @@ fn a_receive_during_a_sync_gets_what_is_synced() {
     let poll = bench.submit(vec![Op::Receive(Receive { queue, max: 1, wait_ms: 0 })]);
     assert!(bench.engine.turn(bench.now).is_none());
     assert!(bench.reply(poll).is_none());
-    bench.engine.committed(job.run(), bench.now);
+    let rest = bench.write(job).expect("something to sync");
     bench.settle();
     let outcomes = bench.reply(poll).expect("an answer");
+    bench.sync(rest);
     assert!(matches!(&outcomes[..], [Out::Received(one)] if one.len() == 1), "{outcomes:?}");
 }
 
@@ -81,8 +154,9 @@ fn what_is_on_disk_does_not_wait_for_what_is_not() {
     let outcomes = bench.reply(poll).expect("an answer before the sync");
     let [Out::Received(deliveries)] = &outcomes[..] else { panic!("{outcomes:?}") };
     assert_eq!(deliveries.iter().map(|delivery| got(delivery).payload).collect::<Vec<_>>(), ["there"]);
-    bench.engine.committed(job.run(), bench.now);
+    let rest = bench.write(job).expect("something to sync");
     assert_eq!(payloads(&bench.receive("q", 10)), ["on its way"]);
+    bench.sync(rest);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! may take messages of queues that are not synced: of `interval`, those of the last flush interval. Whatever has
 //! no such excuse must have come out by the time everything is drained.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, QueueId};
@@ -23,6 +23,8 @@ pub struct Enqueues {
     queues: BTreeMap<QueueId, Watched>,
     /// When each was last to be emptied, in this run.
     emptied: BTreeMap<QueueId, Nanos>,
+    /// Messages that somebody is done with: perhaps before their senders have heard that they are there.
+    acked: BTreeSet<MessageId>,
     durable: Nanos,
 }
 
@@ -61,9 +63,10 @@ impl Checker for Enqueues {
                     at: enqueued.at,
                     is_old: false,
                     // The answer may come after a purge that came after it.
-                    is_excused: self
-                        .may_be_in(enqueued.queue)
-                        .any(|queue| self.emptied.get(&queue).is_some_and(|emptied| *emptied > enqueued.at)),
+                    is_excused: self.acked.contains(&enqueued.id)
+                        || self.may_be_in(enqueued.queue).any(|queue| {
+                            self.emptied.get(&queue).is_some_and(|emptied| *emptied > enqueued.at)
+                        }),
                 };
                 let before = self.messages.insert(enqueued.id, message);
                 if before.is_some_and(|before| !before.is_excused) {
@@ -72,6 +75,7 @@ impl Checker for Enqueues {
             }
             Event::Delivered(delivered) => return self.delivered(delivered),
             Event::Asked { receipt, step: Step::Ack, .. } => {
+                self.acked.insert(receipt.id);
                 if let Some(message) = self.messages.get_mut(&receipt.id) {
                     message.is_excused = true;
                 }

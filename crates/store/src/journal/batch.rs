@@ -44,6 +44,14 @@ impl<D: Disk> Batch<D> {
         self.bytes.len()
     }
 
+    /// Whether [`write`](Batch::write) does nothing but hand records to the system: their file is there, and none has
+    /// to be completed before. Such a batch may be written while an earlier one is synced or reclaimed.
+    pub fn is_plain(&self) -> bool {
+        let is_there = |segment: &Arc<Segment<D>>| segment.file().is_ok();
+        let seals = self.seal.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        !seals && self.segment.as_ref().is_none_or(is_there)
+    }
+
     /// Hands the records to the system, after which they can be read. Unless the error [is fatal](Error::is_fatal),
     /// the same batch can be written again, when the disk has space; until then none that was taken later may be.
     pub fn write(&self) -> Result<(), Error> {

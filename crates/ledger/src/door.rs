@@ -36,8 +36,8 @@ impl Ledger {
         Ok(QueueCharge { bucket: BucketName { space, entity: entity.into(), resource, limit }, own })
     }
 
-    /// Takes every charge of a message, or none. The bucket that is ready last is watched from then on; buckets that
-    /// have paid are watched no more.
+    /// Takes every charge of a message, or none. The bucket that is ready last is watched from then on. Rates that have paid
+    /// are watched no more.
     pub fn take(&self, stated: &[Stated<'_>], now: Nanos) -> Result<Grant, Shortage> {
         let taken = self.take_or_watch(stated, now);
         self.wake_remote();
@@ -203,12 +203,15 @@ impl Ledger {
         }
     }
 
+    /// Whoever waits for more of a rate knows when it will be there. Of a cap, or of a table, he does not: he may want
+    /// more than was taken here, and hears of it when it is given back or drawn.
     fn unwatch_taken(&self, locks: &mut Locks<'_>, walk: &Walk) {
         for ask in &walk.asks {
             let account = locks.shard(ask.guard).holder(ask.place.holder).account(ask.place.account);
-            if !account.watched().is_empty() {
-                let limit: Word = account.resolved.terms[ask.slot].word;
-                account.unwatch(limit);
+            if !account.watched().is_empty() && !account.is_remote() {
+                let term = &account.resolved.terms[ask.slot];
+                let rate: Option<Word> = (!term.is_cap()).then_some(term.word);
+                rate.into_iter().for_each(|limit| drop(account.unwatch(limit)));
             }
         }
     }

@@ -136,6 +136,7 @@ impl World {
             depths,
             live_bytes: usage.live_bytes,
             total_bytes: usage.total_bytes,
+            segments: usage.segments,
             segment_bytes: self.plan.options.segment_bytes.into(),
             now: self.clock.now,
         };
@@ -156,6 +157,7 @@ impl World {
         for queue in self.queues() {
             self.plain(Task::Flows { name: queue.name().to_owned(), limit: 10 }).ok();
         }
+        self.look_at_slots(false).ok();
         let mut what = format!("{left} messages are left after {} s", MOST_TIME / SECOND);
         if let Some(engine) = &self.engine {
             what += &format!(", next due {:?}, now {}", engine.next_due(), self.clock.now);

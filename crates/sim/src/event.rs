@@ -419,6 +419,8 @@ pub enum Event {
         live_bytes: u64,
         /// All bytes of the journal.
         total_bytes: u64,
+        /// Segments on disk, the last one included.
+        segments: u64,
         /// The size of its segments.
         segment_bytes: u64,
         /// The time.

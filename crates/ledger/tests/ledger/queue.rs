@@ -81,6 +81,28 @@ fn what_is_short_is_told_and_posted_once_when_something_comes_back() {
 }
 
 #[test]
+fn who_waits_for_several_slots_hears_of_them_whoever_took_one_meanwhile() {
+    let world = world();
+    world.limit(entity("b", "r"), &["inflight=3"]);
+    let slots = of(&world, "b", "r", "inflight");
+    let take = |amount| world.ledger.take(&[Stated { name: &slots, amount }], world.now);
+    let one = take(1).unwrap();
+    let short = take(3).unwrap_err();
+    assert_eq!(short.ready, Ready::Pending);
+    let another = take(1).unwrap();
+    let mut freed = Vec::new();
+    world.ledger.keep_grant(another, world.now);
+    world.ledger.take_freed(&mut freed);
+    assert_eq!(freed, [short.bucket.clone()]);
+    let short = take(3).unwrap_err();
+    world.ledger.keep_grant(one, world.now);
+    freed.clear();
+    world.ledger.take_freed(&mut freed);
+    assert_eq!(freed, [short.bucket]);
+    assert!(take(3).is_ok());
+}
+
+#[test]
 fn whoever_is_in_line_passes_nobody_who_waits() {
     let mut world = world();
     let tpm = of(&world, "a", "r", "tpm");

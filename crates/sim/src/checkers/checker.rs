@@ -192,6 +192,13 @@ pub(super) mod history {
     }
 
     pub fn drained(now: u64) -> Event {
-        Event::Drained { depths: vec![(QUEUE, 0)], live_bytes: 0, total_bytes: 0, segment_bytes: 4096, now }
+        Event::Drained {
+            depths: vec![(QUEUE, 0)],
+            live_bytes: 0,
+            total_bytes: 0,
+            segments: 1,
+            segment_bytes: 4096,
+            now,
+        }
     }
 }

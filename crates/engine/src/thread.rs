@@ -1,12 +1,12 @@
 //! The threads that run the engine, and the handle that others hold.
 //!
-//! One thread owns the engine: it takes its inbox in one go, applies it, and sends what has been written to the
-//! second, which waits for the disk. While that waits, the next operations are applied: they share the next wait. A
-//! third keeps the ledger, now and then.
+//! One thread owns the engine: it takes its inbox in one go, applies it, writes what is not much, and has the second wait
+//! for the disk. While that waits, the next operations are applied: they share the next wait. A third keeps the
+//! ledger, now and then.
 //!
-//! What is not much is brought to disk by the engine's own thread: to wake the other one and to be woken takes as long as
-//! half a sync, and whatever arrives meanwhile shares the next one. Not if a timer is near, and not on a disk that was slow the
-//! last time.
+//! The engine's own thread syncs, too, if that holds up nobody: to wake the other one and to be woken takes as long as half
+//! a sync. Not if a timer is near, not on a disk that was slow the last time, and not a few messages, since the next one may
+//! be a message that a consumer waits for. Where they come by the hundred, those that share the next sync make up for it.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -183,9 +183,12 @@ fn sharpen_timers() {
     }
 }
 
-/// The engine's own thread waits for the disk if there are few bytes to write, the disk took less than this for the
-/// last ones, and nothing is due within so long: a quick disk is slow at times, and who is parked at a limit is not to wait for that.
+/// The engine's own thread writes no more than this.
 const FEW_BYTES: usize = 256 * 1024;
+
+/// It syncs if there are at least so many or nobody takes messages, the disk took less than this for the last sync, and nothing
+/// is due within so long: a quick disk is slow at times, and who is parked at a limit is not to wait for that.
+const SOME_BYTES: usize = 16 * 1024;
 const QUICK_DISK_NS: u64 = 500_000;
 const CALM_NS: u64 = 20_000_000;
 
@@ -267,12 +270,11 @@ impl<P: Port> Loop<P> {
         !self.stopping && job.is_quick(FEW_BYTES) && !self.journal.is_tidying()
     }
 
-    /// Whether the engine itself waits for the disk: nothing is due meanwhile, nobody waits for messages, and it is not for
-    /// long.
+    /// Whether the engine itself waits for the disk: nobody waits for anything else meanwhile, and it is not for long.
     fn may_wait(&self, job: &Job<P::Disk>, now: Nanos) -> bool {
         self.journal.is_idle()
             && self.journal.last_sync_ns() < QUICK_DISK_NS
-            && (job.bytes() > 16 * 1024 || !self.engine.has_consumers())
+            && (job.bytes() >= SOME_BYTES || !self.engine.has_consumers())
             && self.engine.next_due().is_none_or(|due| due > now + CALM_NS)
     }
 

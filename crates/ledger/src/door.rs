@@ -210,8 +210,10 @@ impl Ledger {
             let account = locks.shard(ask.guard).holder(ask.place.holder).account(ask.place.account);
             if !account.watched().is_empty() && !account.is_remote() {
                 let term = &account.resolved.terms[ask.slot];
-                let rate: Option<Word> = (!term.is_cap()).then_some(term.word);
-                rate.into_iter().for_each(|limit| drop(account.unwatch(limit)));
+                let (limit, is_cap): (Word, bool) = (term.word, term.is_cap());
+                if !is_cap {
+                    account.unwatch(limit);
+                }
             }
         }
     }

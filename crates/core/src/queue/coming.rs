@@ -1,7 +1,7 @@
 //! Messages that are on their way to the disk.
 //!
-//! Nobody may be told of a message before it is on disk. A lane that offered it earlier would have consumers wait, with
-//! all else that they were given, for a disk that others wait for. So it enters its lane when it is there.
+//! Nobody can read a message before it is written. A lane that offered it earlier would have consumers wait for that, with
+//! all else that they were given; and if it cannot be written, it was never there. So it enters its lane when it is.
 
 use super::arrival::Arrival;
 use super::id::{MessageId, QueueId};
@@ -25,7 +25,7 @@ impl Announced {
 }
 
 impl Scheduler {
-    /// Takes a message in that is not on disk yet: nobody is delivered it before it [has landed](Self::land). Until then
+    /// Takes a message in that is not written yet: nobody is delivered it before it [has landed](Self::land). Until then
     /// it counts like one that waits. One that is delayed waits for its time at once. None as
     /// [`enqueue`](Self::enqueue) has false.
     pub fn announce(&mut self, queue: QueueId, arrival: &Arrival<'_>, now: Nanos) -> Option<Announced> {
@@ -53,7 +53,7 @@ impl Scheduler {
             .is_some_and(|queue| queue.coming > 0 && queue.can_take())
     }
 
-    /// An announced message is on disk: it waits at the back of its lane, unless it is gone by now or delayed.
+    /// An announced message is written: it waits at the back of its lane, unless it is gone by now or delayed.
     pub fn land(&mut self, announced: Announced) {
         let Announced { id, at } = announced;
         let is_coming = |message: &Message| message.id == id && message.doing == Doing::Coming;

@@ -7,7 +7,7 @@
 //! - its lane is parked at a station, which is due, or has a timer, or can only be helped by a change to its bucket;
 //! - the same, and the group is dormant until its queue gets credit or is resumed;
 //! - it is delayed, and a timer says until when;
-//! - it is coming: whoever announced it tells when it is on disk, or takes it out.
+//! - it is coming: whoever announced it tells when it is written, or takes it out.
 
 use super::charges::{Charges, MIXED};
 use super::flow::{Flow, Turn};

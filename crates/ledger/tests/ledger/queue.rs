@@ -93,7 +93,7 @@ fn who_waits_for_several_slots_hears_of_them_whoever_took_one_meanwhile() {
     let mut freed = Vec::new();
     world.ledger.keep_grant(another, world.now);
     world.ledger.take_freed(&mut freed);
-    assert_eq!(freed, [short.bucket.clone()]);
+    assert_eq!(freed, [short.bucket]);
     let short = take(3).unwrap_err();
     world.ledger.keep_grant(one, world.now);
     freed.clear();

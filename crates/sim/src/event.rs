@@ -312,6 +312,8 @@ pub enum Event {
         message: MessageId,
         /// When.
         at: Nanos,
+        /// Whether it is an acquire: its number may be that of a message which a crash has lost.
+        is_acquire: bool,
     },
     /// An acquire was granted.
     Acquired(Taken),

@@ -36,3 +36,14 @@ fn the_same_seed_gives_the_same_trace() {
         assert_eq!(first, hash(), "seed {seed}");
     }
 }
+
+/// An acquire may have the number of a message that a crash has lost, so a number does not tell which it is.
+#[test]
+fn an_acquire_in_line_is_not_taken_for_a_message() {
+    let is_told = |seed| {
+        let lines = run(Options { seed, steps: STEPS, trace: true }).map(|summary| summary.lines);
+        let is_paid = |line: &String| line.starts_with("  acquire ") && line.contains(" is paid for at ");
+        lines.is_ok_and(|lines| lines.iter().any(is_paid))
+    };
+    assert!((0..20).any(is_told));
+}

@@ -7,14 +7,25 @@ use tidegate_ledger::BucketName;
 use super::port::Port;
 use super::state::Engine;
 
+/// Somebody was paid for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paid {
+    /// Which message; or the number of an acquire in line, which a message may have had that a crash has lost.
+    pub message: MessageId,
+    /// When.
+    pub at: Nanos,
+    /// Whether it is an acquire.
+    pub is_acquire: bool,
+}
+
 impl<P: Port> Engine<P> {
     /// Walks all of the scheduler and asserts what must hold.
     pub fn check(&self) {
         self.scheduler.check();
     }
 
-    /// Every message and every acquire in line that was paid for since the last call, and when.
-    pub fn take_paid(&mut self) -> Vec<(MessageId, Nanos)> {
+    /// Every message and every acquire in line that was paid for since the last call.
+    pub fn take_paid(&mut self) -> Vec<Paid> {
         std::mem::take(&mut self.limits.paid)
     }
 

@@ -38,7 +38,7 @@ pub struct Limits {
     sweep_at: usize,
     /// Who was paid for, for the simulator.
     #[cfg(feature = "check")]
-    pub(super) paid: Vec<(MessageId, Nanos)>,
+    pub(super) paid: Vec<super::check::Paid>,
 }
 
 impl Limits {
@@ -181,7 +181,7 @@ impl Buckets for Limits {
         match taken {
             Ok(grant) => {
                 #[cfg(feature = "check")]
-                self.paid.push((message, now));
+                self.paid.push(super::check::Paid { message, at: now, is_acquire: false });
                 self.keep(message, grant);
                 Ok(())
             }

@@ -54,6 +54,8 @@ mod waiting;
 mod weights;
 mod why;
 
+#[cfg(feature = "check")]
+pub use check::Paid;
 pub use job::{Chores, Job, Rest, Synced, Written};
 pub use port::{Port, Question, Ticket, Verdict};
 pub use recover::{Opened, Report};

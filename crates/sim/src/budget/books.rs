@@ -61,6 +61,8 @@ enum Entry {
     },
     Acquired(Taken),
     Paid(MessageId),
+    /// An acquire in line was paid for.
+    Waited,
 }
 
 /// A delivery that somebody has seen.
@@ -68,8 +70,8 @@ struct Seen {
     holder: Holder,
     queue: QueueId,
     deadline: Nanos,
-    /// Whether nobody can tell if it still holds.
-    is_shaky: bool,
+    /// When something was asked for that may have ended it.
+    shaken_at: Option<Nanos>,
 }
 
 struct Lease {
@@ -118,13 +120,16 @@ impl Books {
                 self.push(*at, 1, Entry::Leased(*lease, step.clone()));
             }
             Event::Acquired(taken) => self.push(taken.at, 2, Entry::Acquired(taken.clone())),
-            Event::Paid { message, at } => self.push(*at, 2, Entry::Paid(*message)),
+            Event::Paid { at, is_acquire: true, .. } => self.push(*at, 2, Entry::Waited),
+            Event::Paid { message, at, .. } => self.push(*at, 2, Entry::Paid(*message)),
             Event::Enqueued(enqueued) => {
                 self.messages.insert(enqueued.id, enqueued.costs.clone());
             }
             Event::Delivered(delivered) => self.delivered(delivered),
             Event::Asked { receipt, step, cost, at } => {
-                self.shake(*receipt, true);
+                if !matches!(step, Step::Extend { .. }) {
+                    self.shake(*receipt, *at);
+                }
                 self.asked.push((*receipt, *at, *step, cost.clone()));
             }
             // Whoever was not answered may have settled.
@@ -138,10 +143,9 @@ impl Books {
             }
             Event::Judged { receipt, at } => drop(self.judged.insert(*receipt, *at)),
             Event::HolderGone { holder, is_told, at } => self.gone(*holder, *is_told, *at),
-            Event::DeleteAsked { queue, .. } => {
-                self.seen.values_mut().filter(|seen| seen.queue == *queue).for_each(|seen| {
-                    seen.is_shaky = true;
-                });
+            Event::DeleteAsked { queue, at } => {
+                let of_queue = self.seen.values_mut().filter(|seen| seen.queue == *queue);
+                of_queue.for_each(|seen| seen.shaken_at = Some(*at));
             }
             _ => {}
         }
@@ -151,9 +155,9 @@ impl Books {
         self.log.push((at, order, entry));
     }
 
-    fn shake(&mut self, receipt: Receipt, is_shaky: bool) {
+    fn shake(&mut self, receipt: Receipt, at: Nanos) {
         if let Some(seen) = self.seen.get_mut(&receipt) {
-            seen.is_shaky = is_shaky;
+            seen.shaken_at = seen.shaken_at.max(Some(at));
         }
     }
 
@@ -186,7 +190,7 @@ impl Books {
     fn delivered(&mut self, delivered: &Delivered) {
         let Delivered { receipt, holder, queue, deadline, at, ref costs, .. } = *delivered;
         self.messages.insert(receipt.id, costs.clone());
-        self.seen.insert(receipt, Seen { holder, queue, deadline, is_shaky: false });
+        self.seen.insert(receipt, Seen { holder, queue, deadline, shaken_at: None });
         self.delivered.insert((receipt.id, at), receipt);
     }
 
@@ -205,10 +209,12 @@ impl Books {
         match (answer, step) {
             (Answer::Done, Step::Extend { deadline }) => {
                 if let Some(seen) = self.seen.get_mut(&receipt) {
-                    (seen.deadline, seen.is_shaky) = (deadline, false);
+                    seen.deadline = deadline;
+                    // It was held then. An answer waits for the disk, so what was asked for since may have ended it.
+                    seen.shaken_at = seen.shaken_at.filter(|shaken_at| *shaken_at >= at);
                 }
             }
-            (Answer::NotHeld, _) | (Answer::Storage, Step::Extend { .. }) => {}
+            (Answer::NotHeld, _) | (Answer::Storage, Step::Extend { .. }) => self.shake(receipt, at),
             (Answer::Done | Answer::Storage, _) => {
                 let is_certain = answer == Answer::Done;
                 let cost = (step != Step::Release).then(|| cost.to_vec());
@@ -225,11 +231,15 @@ impl Books {
         let of_holder: Vec<_> = self.seen.iter().filter(|(_, seen)| seen.holder == holder).collect();
         let ends: Vec<_> = of_holder
             .into_iter()
-            .map(|(receipt, seen)| (*receipt, is_told && !seen.is_shaky && at < seen.deadline))
+            .map(|(receipt, seen)| {
+                // A deadline that is not known yet may have been before this.
+                let is_known = self.asked.iter().all(|asked| asked.0 != *receipt);
+                (*receipt, is_told && is_known && seen.shaken_at.is_none() && at < seen.deadline)
+            })
             .collect();
         for (receipt, is_certain) in ends {
             self.push(at, 1, Entry::Ended { receipt, cost: None, is_certain });
-            self.shake(receipt, true);
+            self.shake(receipt, at);
         }
     }
 
@@ -304,10 +314,12 @@ impl Books {
                     asks.retain(|ask| !ask.is_key);
                     receipt.map(|receipt| self.held.insert(*receipt, asks));
                 }
-                None => match waits.get_mut(&at).filter(|count| **count > 0) {
-                    Some(count) => *count -= 1,
-                    None => out.push(Posted::Unknown),
-                },
+                None => out.push(Posted::Unknown),
+            },
+            // It tells itself what it took, if its answer was heard.
+            Entry::Waited => match waits.get_mut(&at).filter(|count| **count > 0) {
+                Some(count) => *count -= 1,
+                None => out.push(Posted::Unknown),
             },
         }
     }

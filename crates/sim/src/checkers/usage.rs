@@ -124,14 +124,29 @@ impl Used {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checker::history::{acquired, counted, found, show, started, tree};
+    use tidegate_core::queue::MessageId;
+    use tidegate_engine::Durability;
+
+    use super::super::checker::history::{
+        QUEUE, acquired, answered, asked, counted, delivery, enqueued, found, show, started, tree,
+    };
     use super::*;
-    use crate::event::{LeaseStep, Rate};
+    use crate::budget::Charge;
+    use crate::event::{Answer, Delivered, Enqueued, LeaseStep, Rate, Step, Taken};
 
     const RATE: Rate = Rate { burst: 10, count: 1, period_ns: 100 };
 
     fn check(events: &[Event]) -> Result<(), Violation> {
         show(&mut Usage::default(), &[&[started(1, 0, 0), found(true, tree(RATE))], events].concat())
+    }
+
+    /// What a message is charged: e0 pays 5.
+    fn costs() -> Vec<Charge> {
+        vec![Charge { entity: 0, resource: 0, cost: vec![(0, 5)], is_key: false }]
+    }
+
+    fn paid(id: u64, at: Nanos, is_acquire: bool) -> Event {
+        Event::Paid { message: MessageId(id), at, is_acquire }
     }
 
     /// Of e0 and of its parent.
@@ -160,5 +175,47 @@ mod tests {
         };
         assert_eq!(history(9), Ok(()));
         assert!(history(10).is_err());
+    }
+
+    /// Found by the simulator, seed 3336: a message in memory went with the power, the clock was set back, and an acquire
+    /// in line had its number.
+    #[test]
+    fn an_acquire_does_not_pay_for_a_lost_message_of_the_same_number() {
+        let Event::Enqueued(message) = enqueued(7, Durability::Memory, 10) else { unreachable!() };
+        let Event::Acquired(taken) = acquired(1, 1, 3, 5) else { unreachable!() };
+        let history = |is_acquire, of_child, of_parent| {
+            let lost = Event::Enqueued(Enqueued { costs: costs(), ..message.clone() });
+            let crash = Event::Crashed { power: true, at: 60 };
+            let acquired = Event::Acquired(Taken { has_waited: true, ..taken.clone() });
+            let run = [started(2, 4, 70), found(true, tree(RATE)), paid(7, 5, is_acquire), acquired];
+            check(&[&[lost, crash], &run[..], &[told(of_child, of_parent)]].concat())
+        };
+        assert_eq!(history(true, (0, 0), (3, 1)), Ok(()));
+        assert!(history(true, (5, 1), (8, 2)).is_err());
+        // A message that has survived pays.
+        assert!(history(false, (0, 0), (3, 1)).is_err());
+    }
+
+    /// Found by the simulator, seed 8707: the disk was slow, so the answer to an extension came after the end of its queue.
+    /// What a delivery took stays taken then, and nothing comes back when its consumer goes.
+    #[test]
+    fn an_extension_says_nothing_of_what_was_asked_for_after_it() {
+        let extend = Step::Extend { deadline: 500 };
+        let history = |between: &[Event], of_both| {
+            let delivered = Event::Delivered(Delivered { costs: costs(), ..delivery(7, 1, 10) });
+            let extended = answered(7, 1, extend, 20, Answer::Done);
+            let gone = Event::HolderGone { holder: 1, is_told: true, at: 40 };
+            let before = [paid(7, 10, false), delivered, asked(7, 1, extend, 20)];
+            check(&[&before[..], between, &[extended, gone, told(of_both, of_both)]].concat())
+        };
+        let delete_at = |at| Event::DeleteAsked { queue: QUEUE, at };
+        assert_eq!(history(&[delete_at(30)], (5, 1)), Ok(()));
+        // Who was extended after that, or has nothing else asked of it, is held: all comes back.
+        for between in [&[][..], &[delete_at(15)]] {
+            assert_eq!(history(between, (0, 1)), Ok(()));
+            assert!(history(between, (5, 1)).is_err());
+        }
+        // An ack that is not answered yet may have ended it, too.
+        assert_eq!(history(&[asked(7, 1, Step::Ack, 25)], (5, 1)), Ok(()));
     }
 }

@@ -6,12 +6,22 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
-/// A `cargo` of the same toolchain that runs us, at the root of the workspace.
+/// A `cargo` of the same toolchain that runs us, at the root of the workspace. What the one that runs us says of this
+/// package is not for others: a build script that looks at it would run again, here and when users build next.
 pub fn cargo(workspace: &Workspace, args: &[&str]) -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(args).current_dir(&workspace.root);
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| is_about_us(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Whether `cargo run` sets a variable to tell a program about its own package.
+fn is_about_us(name: &str) -> bool {
+    name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
 }
 
 /// Runs to the end; anything but success is an error.

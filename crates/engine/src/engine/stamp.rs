@@ -1,4 +1,5 @@
-//! Stamps: numbers that follow time and never repeat. Ids of messages are stamps, and so are places in line.
+//! Stamps: numbers that follow time. None is given out twice in a run, nor one that a run before left on disk. Ids of
+//! messages are stamps, and so are places in line.
 
 use tidegate_core::Nanos;
 

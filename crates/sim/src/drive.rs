@@ -119,6 +119,9 @@ impl World {
             return self.crash(true);
         }
         let (is_written, rest) = (written.is_written(), written.rest());
+        if is_written {
+            self.landings.insert(departed, self.clock.now + 1);
+        }
         self.call(|engine, now| engine.written(written, now))?;
         if self.engine.is_none() {
             return Ok(());

@@ -49,6 +49,8 @@ pub struct Enqueued {
     pub durability: Durability,
     /// When it was applied.
     pub at: Nanos,
+    /// When it was in its lane, unless it is delayed: it may have been on its way to the disk before.
+    pub landed_at: Nanos,
     /// Its flow, the weight it brings, and its cost.
     pub flow: FlowNumber,
     /// The weight of the flow from then on.

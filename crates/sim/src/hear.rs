@@ -1,12 +1,13 @@
 //! What the engine says, understood.
 
-use tidegate_engine::{Delivery, Outcome, Refused};
+use tidegate_engine::{Delivery, Durability, Outcome, Refused};
 use tidegate_ledger::Acquired;
 use tidegate_store::disk::simulated::SimDisk;
 
 use crate::checkers::Violation;
 use crate::clock::MS;
 use crate::event::{Answer, Delivered, Enqueued, Event, Holder, Shape, Step, Taken};
+use crate::line::At;
 use crate::port::Said;
 use crate::workload::produce::{charges_of, flow_of, tag_of};
 use crate::world::{Asked, Lease, Sent, World};
@@ -65,12 +66,17 @@ impl World {
         match (asked, outcome) {
             (Asked::Enqueue(sent), Outcome::Enqueued(id)) => {
                 let Sent { tag, queue, durability, flow, weight, cost, is_free, costs } = sent;
+                let landed_at = match durability {
+                    Durability::Fsync => self.landed_at(at)?,
+                    Durability::Interval | Durability::Memory => at,
+                };
                 self.emit(Event::Enqueued(Enqueued {
                     id,
                     tag,
                     queue,
                     durability,
                     at,
+                    landed_at,
                     flow,
                     weight,
                     cost,
@@ -144,6 +150,14 @@ impl World {
                 Ok(())
             }
         }
+    }
+
+    /// When a message that was applied at `at` was written: with the first job that left after that.
+    fn landed_at(&self, at: u64) -> Result<u64, Violation> {
+        let landed = self.landings.range(at..).next().map(|(_, landed)| *landed);
+        landed.ok_or_else(|| {
+            Violation::of("nobody is answered before it is written", format!("a message of {}", At(at)))
+        })
     }
 
     /// A disk that is well takes everything.

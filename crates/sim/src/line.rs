@@ -38,6 +38,9 @@ impl Display for Event {
                 let (queue, at) = (e.queue.0, At(e.at));
                 write!(f, "enqueued {} tag {} queue {queue} {:?} at {at}", e.id, e.tag, e.durability)?;
                 write!(f, " flow {} weight {} cost {}", e.flow, e.weight, e.cost)?;
+                if e.landed_at > e.at {
+                    write!(f, " in its lane at {}", At(e.landed_at))?;
+                }
                 if e.is_free { Ok(()) } else { write!(f, " delayed or charged") }
             }
             Event::Delivered(d) => {

@@ -70,6 +70,7 @@ impl World {
         (self.engine, self.keeper) = (None, None);
         (self.writing, self.syncing) = (None, None);
         self.failing = None;
+        self.landings.clear();
         self.questions.clear();
         self.streams.clear();
         self.port = SimPort::new(self.disk.clone());

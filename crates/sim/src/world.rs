@@ -44,6 +44,8 @@ pub struct World {
     /// Every delivery up to then was seen.
     pub(crate) seen: Nanos,
     pub(crate) durable: Nanos,
+    /// When jobs of this run left, and when they were written.
+    pub(crate) landings: BTreeMap<Nanos, Nanos>,
     /// When the ledger was last flushed, or to be.
     pub(crate) kept: Nanos,
 
@@ -205,6 +207,7 @@ impl World {
             is_calm: true,
             seen: 0,
             durable: 0,
+            landings: BTreeMap::new(),
             kept: 0,
             submissions: BTreeMap::new(),
             next_reply: 0,

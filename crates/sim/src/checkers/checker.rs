@@ -100,6 +100,7 @@ pub(super) mod history {
             queue: QUEUE,
             durability,
             at,
+            landed_at: at,
             flow: 0,
             weight: 1,
             cost: 1,

@@ -82,7 +82,7 @@ impl Account {
         }
         let mut left: SmallVec<[(usize, Slot); 2]> =
             std::mem::take(&mut self.slots).into_iter().enumerate().collect();
-        let taken = self.is_taken();
+        let (taken, mut changed) = (self.is_taken(), false);
         let (terms, since): (Terms, Nanos) = (Arc::clone(&self.resolved.terms), self.resolved.since);
         for term in terms.iter() {
             let kept = left.iter().position(|(at, _)| old.terms[*at].word == term.word);
@@ -93,6 +93,8 @@ impl Account {
                     None => (Slot::new(&term.bound, now), term.bound),
                 },
             };
+            // What is on disk is under terms that are over: at a restart it would fill at their rate.
+            changed |= from != term.bound;
             slot.change(&from, &term.bound, since, now);
             if !taken {
                 slot.fill(&term.bound, now);
@@ -106,6 +108,9 @@ impl Account {
             self.put_orphan(Orphan { limit: old.terms[at].word, bound: old.terms[at].bound, slot }, now);
         }
         self.drop_idle_orphans(now);
+        if changed && taken && !self.is_remote() {
+            self.set_changed(true);
+        }
     }
 
     /// Puts a limit on the side, unless it equals none.

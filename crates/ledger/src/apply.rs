@@ -117,7 +117,10 @@ impl Ledger {
         now: Nanos,
     ) -> Result<(), Refused> {
         match scope {
-            Scope::System => space.change(now, |scopes| scopes.system = settings),
+            Scope::System => {
+                space.change(now, |scopes| scopes.system = settings);
+                self.note_new_terms();
+            }
             Scope::Resource(resource) => {
                 let word = self.words.intern(resource)?;
                 space.change(now, |scopes| {
@@ -126,6 +129,7 @@ impl Ledger {
                         None => scopes.resources.remove(&word),
                     };
                 });
+                self.note_new_terms();
             }
             Scope::Entity(entity, resource) => {
                 let word = self.words.intern(resource)?;
@@ -162,6 +166,7 @@ impl Ledger {
         let (before, after) = (others(shard.known(at).settings(resource)), others(settings.as_ref()));
         let is_set = settings.is_some();
         shard.known(at).set_settings(resource, settings);
+        self.adopt_all(&mut shard, at, now);
         self.post_holder(&mut shard, at);
         tree.set_custom(&shard.holder(at).id, &name, is_set);
         shard.drop_if_nothing(at);

@@ -72,6 +72,8 @@ pub struct Ledger {
     pub(crate) shape: AtomicU64,
     /// Whether anything differs from what was last written down.
     pub(crate) changed: AtomicBool,
+    /// Whether accounts may not have adopted what is set on their namespace or resource.
+    pub(crate) retermed: AtomicBool,
     /// Minutes before this one have been handed over and are not counted in any more.
     pub(crate) counted_from: AtomicU32,
     pub(crate) available: AtomicBool,
@@ -108,6 +110,7 @@ impl Ledger {
             shared: Mutex::default(),
             shape: AtomicU64::new(1),
             changed: AtomicBool::new(false),
+            retermed: AtomicBool::new(false),
             counted_from: AtomicU32::new(0),
             available: AtomicBool::new(true),
             blocked: AtomicU64::new(0),
@@ -175,6 +178,12 @@ impl Ledger {
 
     pub(crate) fn at(&self, space: SpaceId) -> &Space {
         self.spaces.get(space)
+    }
+
+    /// What is set on a namespace or a resource is another.
+    pub(crate) fn note_new_terms(&self) {
+        self.retermed.store(true, Ordering::Release);
+        self.note_change();
     }
 
     #[inline]

@@ -150,6 +150,20 @@ impl Ledger {
         holder.account(account).adopt(resolved, now);
     }
 
+    /// Brings all accounts of a holder up to date. Those whose terms are others now are to be written down.
+    pub(crate) fn adopt_all(&self, shard: &mut Shard, at: u32, now: Nanos) {
+        let Some(holder) = shard.holders.get_mut(at) else { return };
+        let (space, mut changed) = (self.at(holder.space), false);
+        for account in 0..holder.each_account().count() {
+            self.refresh(space, holder, account, now);
+            changed |= holder.account(account).is_changed();
+        }
+        if changed {
+            shard.changed.set(at);
+            self.note_change();
+        }
+    }
+
     /// The account of a limit that came with the call, beside a stored one.
     pub(crate) fn reach_call(
         &self,

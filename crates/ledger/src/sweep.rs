@@ -30,7 +30,11 @@ impl Ledger {
             let mut shard = self.shards.lock(cursor.shard);
             let end = shard.holders.end();
             let upto = end.min(cursor.at.saturating_add(SEGMENT));
-            (cursor.at..upto).for_each(|at| drop_idle(&mut shard, at, now));
+            (cursor.at..upto).for_each(|at| {
+                // Full under terms that are over is not full.
+                self.adopt_all(&mut shard, at, now);
+                drop_idle(&mut shard, at, now);
+            });
             looked_at += (upto.saturating_sub(cursor.at)) as usize;
             cursor.at = upto;
             if upto >= end {

@@ -51,7 +51,10 @@ impl Ledger {
     }
 
     /// Shows a record of everything that has changed since the last call.
-    pub fn drain(&self, _now: Nanos, show: &mut dyn FnMut(&[u8])) {
+    pub fn drain(&self, now: Nanos, show: &mut dyn FnMut(&[u8])) {
+        if self.retermed.swap(false, Ordering::AcqRel) {
+            self.adopt_new_terms(now);
+        }
         self.changed.store(false, Ordering::Relaxed);
         // What is gone goes before what has changed.
         let (mut gone, mut records) = (Records::default(), Records::default());
@@ -94,6 +97,20 @@ impl Ledger {
                 }
                 gone.show(show);
                 records.show(show);
+            }
+        }
+    }
+
+    /// A record tells under which terms its levels are. A restart fills them at that rate, so they must be those that hold.
+    fn adopt_new_terms(&self, now: Nanos) {
+        for shard in 0..SHARDS {
+            let (mut at, mut end) = (0, 1);
+            while at < end {
+                let mut shard = self.shards.lock(shard);
+                end = shard.holders.end();
+                (at..end.min(at + SEGMENT)).for_each(|at| self.adopt_all(&mut shard, at, now));
+                at += SEGMENT;
+                MutexGuard::unlock_fair(shard);
             }
         }
     }
@@ -171,6 +188,7 @@ impl Ledger {
     }
 
     fn read_holder(&self, shard: &mut Shard, at: u32, now: Nanos, records: &mut Records) {
+        self.adopt_all(shard, at, now);
         let Some(holder) = shard.holders.get_mut(at) else { return };
         let (space, id) = (holder.space, holder.id.clone());
         holder.each_account_mut(|account| {

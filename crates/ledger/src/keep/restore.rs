@@ -78,6 +78,10 @@ impl Ledger {
         account.set_taken();
         account.adopt(resolved, now);
         let at = shard.add_account(holder, account);
+        if shard.holder(holder).account(at).is_changed() {
+            shard.changed.set(holder);
+            self.note_change();
+        }
         if counts {
             shard.counting.set(holder);
             shard.closed_before = shard.closed_before.min(record.minute);

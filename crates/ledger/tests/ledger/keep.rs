@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tidegate_core::ledger::ChargeName;
-use tidegate_ledger::{Edit, HeldAgain, Kept, MinuteFilter, Stated};
+use tidegate_ledger::{Edit, HeldAgain, Kept, MinuteFilter, Scope, Stated};
 
 use crate::world::{MINUTE, SECOND, World, entity, resource};
 
@@ -116,6 +116,37 @@ fn a_log_of_drains_ends_where_the_world_does() {
     let leases = other.ledger.leases(other.space, None, None, 9);
     assert_eq!(leases, world.ledger.leases(world.space, None, None, 9));
     assert_eq!(leases.len(), 1);
+}
+
+#[test]
+fn a_rate_that_is_over_fills_nothing_after_a_restart() {
+    for scope in [entity("a", "r"), resource("r"), Scope::System] {
+        let mut world = World::new();
+        world.limit(scope.clone(), &["tpm=10/s"]);
+        world.granted("a", "r", &[("tpm", 10)]);
+        let mut log = drained(&world);
+        world.limit(scope.clone(), &["tpm=10/hour"]);
+        log.extend(drained(&world));
+        world.now += 5 * SECOND;
+        let other = restarted(&world, &log, true);
+        assert_eq!((world.left("a", "r", "tpm"), other.left("a", "r", "tpm")), (0, 0), "{scope:?}");
+        // Nobody touches it: what is written down again is under the same terms.
+        log.extend(drained(&other));
+        world.now += 5 * SECOND;
+        assert_eq!(restarted(&world, &log, true).left("a", "r", "tpm"), 0, "{scope:?}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_over_fills_nothing_when_it_is_swept_or_read() {
+    let mut world = World::new();
+    world.limit(resource("r"), &["tpm=10/s"]);
+    world.granted("a", "r", &[("tpm", 10)]);
+    world.limit(resource("r"), &["tpm=10/hour"]);
+    world.now += 5 * SECOND;
+    world.ledger.sweep(world.now, 1_000);
+    assert_eq!(restarted(&world, &all(&world), true).left("a", "r", "tpm"), 0);
+    assert_eq!(world.left("a", "r", "tpm"), 0);
 }
 
 #[test]

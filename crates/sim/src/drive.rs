@@ -1,7 +1,7 @@
 //! The engine and its disk, driven by hand: turns, jobs, and time that passes.
 
 use tidegate_core::Nanos;
-use tidegate_engine::engine::{Engine, Job, Paid, Rest};
+use tidegate_engine::engine::{Engine, Job, Paid, Pay, Rest};
 use tidegate_engine::{Keeper, Op, Submission};
 use tidegate_store::Error;
 use tidegate_store::disk::simulated::SimDisk;
@@ -25,8 +25,12 @@ impl World {
         let now = self.clock.tick();
         let result = call(engine, now);
         let paid = engine.take_paid();
-        for Paid { message, at, is_acquire } in paid {
-            self.emit(Event::Paid { message, at, is_acquire })?;
+        for Paid { message, at, pay } in paid {
+            self.emit(match pay {
+                Pay::Message => Event::Paid { message, at },
+                Pay::Acquire => Event::AcquirePaid { at },
+                Pay::Undone => Event::Unpaid { message, at },
+            })?;
         }
         self.hear()?;
         if self.disk.is_down() {

@@ -308,14 +308,24 @@ pub enum Event {
         /// How.
         changes: Vec<Change>,
     },
-    /// A message, or an acquire in line, was paid for.
+    /// An acquire in line was paid for. Its number says nothing: a message may have had it that a crash has lost.
+    AcquirePaid {
+        /// When.
+        at: Nanos,
+    },
+    /// A message was paid for.
     Paid {
         /// Which.
         message: MessageId,
         /// When.
         at: Nanos,
-        /// Whether it is an acquire: its number may be that of a message which a crash has lost.
-        is_acquire: bool,
+    },
+    /// What was paid for a message is given back: it never ran.
+    Unpaid {
+        /// Which.
+        message: MessageId,
+        /// When.
+        at: Nanos,
     },
     /// An acquire was granted.
     Acquired(Taken),

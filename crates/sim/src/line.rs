@@ -71,10 +71,9 @@ impl Display for Event {
                 write!(f, "a{actor} has changed {changes:?} at {}", At(*at))
             }
             Event::EditUncertain { changes } => write!(f, "may be changed or not: {changes:?}"),
-            Event::Paid { message, at, is_acquire } => {
-                let who = if *is_acquire { "acquire " } else { "" };
-                write!(f, "{who}{message} is paid for at {}", At(*at))
-            }
+            Event::AcquirePaid { at } => write!(f, "an acquire is paid for at {}", At(*at)),
+            Event::Paid { message, at } => write!(f, "{message} is paid for at {}", At(*at)),
+            Event::Unpaid { message, at } => write!(f, "{message} is given back at {}", At(*at)),
             Event::Acquired(taken) => {
                 let Taken { lease, at, expires_at, held, .. } = taken;
                 write!(f, "lease {:016x} of {} until {}:", lease.unwrap_or(0), At(*at), At(*expires_at))?;

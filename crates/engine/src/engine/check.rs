@@ -7,15 +7,26 @@ use tidegate_ledger::BucketName;
 use super::port::Port;
 use super::state::Engine;
 
-/// Somebody was paid for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What limits were told of a message, or of an acquire in line.
+#[derive(Clone, Copy, Debug)]
 pub struct Paid {
-    /// Which message; or the number of an acquire in line, which a message may have had that a crash has lost.
+    /// Which.
     pub message: MessageId,
     /// When.
     pub at: Nanos,
-    /// Whether it is an acquire.
-    pub is_acquire: bool,
+    /// What.
+    pub pay: Pay,
+}
+
+/// See [`Paid`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pay {
+    /// A message was paid for.
+    Message,
+    /// An acquire in line was. After a crash it may have the id of a message that is lost.
+    Acquire,
+    /// What a message has paid is given back: it never ran.
+    Undone,
 }
 
 impl<P: Port> Engine<P> {
@@ -24,7 +35,7 @@ impl<P: Port> Engine<P> {
         self.scheduler.check();
     }
 
-    /// Every message and every acquire in line that was paid for since the last call.
+    /// Who was paid for since the last call, and for whom that was undone, in order.
     pub fn take_paid(&mut self) -> Vec<Paid> {
         std::mem::take(&mut self.limits.paid)
     }

@@ -3,6 +3,8 @@
 use tidegate_core::Nanos;
 use tidegate_core::queue::MessageId;
 
+#[cfg(feature = "check")]
+use super::check::{Paid, Pay};
 use super::port::Port;
 use super::state::Engine;
 use crate::op::Cost;
@@ -24,7 +26,11 @@ impl<P: Port> Engine<P> {
         let Some(grant) = self.limits.take_grant(message) else { return };
         let ledger = self.limits.ledger();
         match spent {
-            Spent::Nothing => ledger.release_grant(grant, now),
+            Spent::Nothing => {
+                ledger.release_grant(grant, now);
+                #[cfg(feature = "check")]
+                self.limits.paid.push(Paid { message, at: now, pay: Pay::Undone });
+            }
             Spent::Really(cost) if !cost.is_empty() => {
                 let cost: Vec<(&str, u64)> = cost.iter().map(|(limit, amount)| (&**limit, *amount)).collect();
                 ledger.settle_grant(grant, &cost, now);

@@ -15,6 +15,8 @@ use tidegate_ledger::{
     BucketName, Grant, HeldAgain, HoldId, Ledger, QueueCharge, Refused, Shortage, SpaceId, Stated,
 };
 
+#[cfg(feature = "check")]
+use super::check::{Paid, Pay};
 use super::numbered::Numbered;
 
 /// The fewest names before any of them is looked at for being out of use.
@@ -36,9 +38,9 @@ pub struct Limits {
     later: Numbered<MessageId, HoldId>,
     /// How many names call for a look at which are still in use.
     sweep_at: usize,
-    /// Who was paid for, for the simulator.
+    /// Who was paid for, and for whom that was undone, for the simulator.
     #[cfg(feature = "check")]
-    pub(super) paid: Vec<super::check::Paid>,
+    pub(super) paid: Vec<Paid>,
 }
 
 impl Limits {
@@ -181,7 +183,7 @@ impl Buckets for Limits {
         match taken {
             Ok(grant) => {
                 #[cfg(feature = "check")]
-                self.paid.push(super::check::Paid { message, at: now, is_acquire: false });
+                self.paid.push(Paid { message, at: now, pay: Pay::Message });
                 self.keep(message, grant);
                 Ok(())
             }

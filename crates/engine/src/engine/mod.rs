@@ -55,7 +55,7 @@ mod weights;
 mod why;
 
 #[cfg(feature = "check")]
-pub use check::Paid;
+pub use check::{Paid, Pay};
 pub use job::{Chores, Job, Rest, Synced, Written};
 pub use port::{Port, Question, Ticket, Verdict};
 pub use recover::{Opened, Report};

@@ -104,13 +104,13 @@ impl<P: Port> Engine<P> {
     pub(super) fn granted(&mut self, receipt: Receipt, now: Nanos) -> bool {
         let Some(waiting) = self.waiting.remove(&receipt.id) else { return false };
         self.waiting_until.remove(&(waiting.deadline, receipt.id));
-        #[cfg(feature = "check")]
-        for paid in self.limits.paid.iter_mut().filter(|paid| paid.message == receipt.id) {
-            paid.is_acquire = true;
-        }
         self.scheduler.ack(receipt).ok();
         if let Some(line) = self.wait_queues.get(&waiting.space) {
             self.scheduler.credit(line.consumer, 1);
+        }
+        #[cfg(feature = "check")]
+        for paid in self.limits.paid.iter_mut().filter(|paid| paid.message == receipt.id) {
+            paid.pay = super::check::Pay::Acquire;
         }
         let ledger = self.limits.ledger().clone();
         let grant = self.limits.take_grant(receipt.id).unwrap_or_else(Grant::empty);

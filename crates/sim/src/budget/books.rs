@@ -3,7 +3,7 @@
 //! Deliveries become known later than they were paid for, so a run is looked at in the order of its clock, at its end
 //! or when everything is drained. What nobody can know is told as such: it may have happened or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, QueueId, Receipt};
@@ -60,9 +60,9 @@ enum Entry {
         is_certain: bool,
     },
     Acquired(Taken),
+    AcquirePaid,
     Paid(MessageId),
-    /// An acquire in line was paid for.
-    Waited,
+    Unpaid(MessageId),
 }
 
 /// A delivery that somebody has seen.
@@ -95,6 +95,10 @@ pub struct Books {
     asked: Vec<(Receipt, Nanos, Step, Cost)>,
     delivered: BTreeMap<(MessageId, Nanos), Receipt>,
     held: BTreeMap<Receipt, Vec<Ask>>,
+    /// What was paid for deliveries that nobody has seen. Only the engine knows when that ends.
+    unseen: BTreeMap<MessageId, Vec<Ask>>,
+    /// Who was paid for at the newest time.
+    paid: (Nanos, BTreeSet<MessageId>),
     /// Those that have ended: a crash may undo that.
     ended: BTreeMap<Receipt, Vec<Ask>>,
     leases: BTreeMap<u64, Lease>,
@@ -120,8 +124,19 @@ impl Books {
                 self.push(*at, 1, Entry::Leased(*lease, step.clone()));
             }
             Event::Acquired(taken) => self.push(taken.at, 2, Entry::Acquired(taken.clone())),
-            Event::Paid { at, is_acquire: true, .. } => self.push(*at, 2, Entry::Waited),
-            Event::Paid { message, at, .. } => self.push(*at, 2, Entry::Paid(*message)),
+            Event::AcquirePaid { at } => self.push(*at, 2, Entry::AcquirePaid),
+            Event::Paid { message, at } => {
+                if self.paid.0 != *at {
+                    self.paid = (*at, BTreeSet::new());
+                }
+                self.paid.1.insert(*message);
+                self.push(*at, 2, Entry::Paid(*message));
+            }
+            Event::Unpaid { message, at } => {
+                // In the same turn, if it was paid for in that.
+                let is_late = self.paid.0 == *at && self.paid.1.contains(message);
+                self.push(*at, if is_late { 3 } else { 1 }, Entry::Unpaid(*message));
+            }
             Event::Enqueued(enqueued) => {
                 self.messages.insert(enqueued.id, enqueued.costs.clone());
             }
@@ -168,6 +183,7 @@ impl Books {
         self.tree = found.tree.clone();
         // Nobody is subscribed any more, and what is out holds what it would take now.
         self.seen.values_mut().for_each(|seen| seen.holder = 0);
+        self.unseen.clear();
         self.held.append(&mut self.ended);
         for (receipt, asks) in &mut self.held {
             let charges = self.messages.get(&receipt.id).map(|charges| &charges[..]).unwrap_or_default();
@@ -249,6 +265,7 @@ impl Books {
         self.seen.clear();
         self.delivered.clear();
         self.held.clear();
+        self.unseen.clear();
         self.ended.clear();
         self.judged.clear();
     }
@@ -257,7 +274,7 @@ impl Books {
     pub fn look(&mut self, out: &mut Vec<Posted>) {
         let mut log = std::mem::take(&mut self.log);
         log.sort_by_key(|(at, order, _)| (*at, *order));
-        // Acquires that have waited are paid for like messages.
+        // Acquires that have waited and were answered.
         let mut waits: BTreeMap<Nanos, usize> = BTreeMap::new();
         for (at, _, entry) in &log {
             if matches!(entry, Entry::Acquired(taken) if taken.has_waited) {
@@ -300,25 +317,33 @@ impl Books {
             }
             Entry::Acquired(taken) => {
                 let items = self.tree.asks(&taken.charges);
-                items.iter().for_each(|ask| take(ask, at, true, taken.lease.is_some(), out));
+                items.iter().for_each(|ask| take(ask, at, taken.lease.is_some(), out));
                 if let Some(id) = taken.lease {
                     let (expires_at, gives_back) = (taken.expires_at, taken.gives_back);
                     self.leases.insert(id, Lease { items, expires_at, gives_back });
                 }
             }
+            // Whoever was granted is told; of others nobody knows what they asked for.
+            Entry::AcquirePaid => match waits.get_mut(&at).filter(|count| **count > 0) {
+                Some(count) => *count -= 1,
+                None => out.push(Posted::Unknown),
+            },
+            // What somebody has seen ends as they say.
+            Entry::Unpaid(message) => {
+                let asks = self.unseen.remove(&message).unwrap_or_default();
+                give_back(&asks, at, true, out);
+            }
             Entry::Paid(message) => match self.messages.get(&message) {
                 Some(charges) => {
                     let mut asks = self.tree.asks(charges);
-                    let receipt = self.delivered.get(&(message, at));
-                    asks.iter().for_each(|ask| take(ask, at, receipt.is_some(), true, out));
+                    asks.iter().for_each(|ask| take(ask, at, true, out));
                     asks.retain(|ask| !ask.is_key);
-                    receipt.map(|receipt| self.held.insert(*receipt, asks));
+                    self.unseen.remove(&message);
+                    match self.delivered.get(&(message, at)) {
+                        Some(receipt) => drop(self.held.insert(*receipt, asks)),
+                        None => drop(self.unseen.insert(message, asks)),
+                    }
                 }
-                None => out.push(Posted::Unknown),
-            },
-            // It tells itself what it took, if its answer was heard.
-            Entry::Waited => match waits.get_mut(&at).filter(|count| **count > 0) {
-                Some(count) => *count -= 1,
                 None => out.push(Posted::Unknown),
             },
         }
@@ -363,19 +388,14 @@ impl Books {
     }
 }
 
-fn take(ask: &Ask, at: Nanos, is_certain: bool, is_leased: bool, out: &mut Vec<Posted>) {
+fn take(ask: &Ask, at: Nanos, is_leased: bool, out: &mut Vec<Posted>) {
     if ask.amount == 0 && !is_leased {
         return;
     }
     let Ask { bucket, amount, term, bypassed, .. } = *ask;
     let is_admitted = !term.soft && !bypassed;
-    let posting = Posting { at, bucket, amount: 0, events: 1, is_admitted, bypassed, is_certain: true };
-    if is_certain {
-        return out.push(Posted::Posting(Posting { amount: amount as i64, ..posting }));
-    }
-    // Nobody has seen it: it may have been given back.
-    out.push(Posted::Posting(posting));
-    out.push(Posted::Posting(Posting { amount: amount as i64, events: 0, is_certain, ..posting }));
+    let (amount, is_certain) = (amount as i64, true);
+    out.push(Posted::Posting(Posting { at, bucket, amount, events: 1, is_admitted, bypassed, is_certain }));
 }
 
 fn post(item: &Ask, amount: i64, at: Nanos, is_certain: bool, out: &mut Vec<Posted>) {

@@ -263,10 +263,12 @@ fn gain(rate: &Rate, passed: Nanos) -> i128 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::checker::history::{acquired, drained, found, show, started, tree};
+    use super::super::checker::history::{acquired, drained, enqueued, found, show, started, tree};
     use super::*;
+    use crate::budget::Charge;
     use crate::budget::{Settings, Term};
-    use crate::event::LeaseStep;
+    use crate::event::{Enqueued, LeaseStep};
+    use tidegate_engine::Durability;
 
     /// 10 at once, 1 each 100, of e0 and of its parent e1.
     const RATE: Rate = Rate { burst: 10, count: 1, period_ns: 100 };
@@ -300,6 +302,25 @@ mod tests {
         let settled = step(1, LeaseStep::Settle(vec![(0, 20)]), 20);
         assert!(check(&[acquired(1, 0, 10, 10), settled.clone(), acquired(2, 0, 1, 200)]).is_err());
         assert_eq!(check(&[acquired(1, 0, 10, 10), settled, acquired(2, 0, 1, 1_120)]), Ok(()));
+    }
+
+    #[test]
+    fn a_delivery_that_nobody_sees_is_out_until_it_is_given_back() {
+        let costs = vec![Charge { entity: 0, resource: 0, cost: vec![(0, 5)], is_key: false }];
+        let Event::Enqueued(enqueued) = enqueued(1, Durability::Fsync, 1) else { unreachable!() };
+        let message = enqueued.id;
+        let sent = Event::Enqueued(Enqueued { costs, ..enqueued });
+        let paid = Event::Paid { message, at: 10 };
+        let unpaid = |at| Event::Unpaid { message, at };
+        // Of 10, 5 are left, and 2 come until 210.
+        let history = |events: &[Event]| check(&[&[sent.clone(), paid.clone()], events].concat());
+        assert_eq!(history(&[acquired(1, 0, 7, 210)]), Ok(()));
+        assert!(history(&[acquired(1, 0, 8, 210)]).is_err());
+        // Then what it has paid is there, too; and if it is there before, the bucket is full.
+        assert_eq!(history(&[acquired(1, 0, 7, 210), unpaid(220), acquired(2, 0, 5, 221)]), Ok(()));
+        assert!(history(&[unpaid(20), acquired(1, 0, 7, 210), acquired(2, 0, 5, 221)]).is_err());
+        // In the turn in which it was paid for.
+        assert_eq!(history(&[unpaid(10), acquired(1, 0, 10, 11)]), Ok(()));
     }
 
     #[test]

@@ -146,7 +146,10 @@ mod tests {
     }
 
     fn paid(id: u64, at: Nanos, is_acquire: bool) -> Event {
-        Event::Paid { message: MessageId(id), at, is_acquire }
+        match is_acquire {
+            true => Event::AcquirePaid { at },
+            false => Event::Paid { message: MessageId(id), at },
+        }
     }
 
     /// Of e0 and of its parent.

@@ -132,3 +132,14 @@ fn capacity_sums_up_all_entities() {
         sums.iter().map(|sum| (&*sum.limit, sum.capacity, sum.available, sum.entities)).collect();
     assert_eq!(told, [("inflight", 9, 7, 3), ("tpm", 1300, 1269, 4)]);
 }
+
+#[test]
+fn a_rate_of_ones_own_is_over_when_it_is_changed_whatever_changes_next() {
+    let mut world = World::new();
+    world.limit(entity("a", "r"), &["tpm=10/s"]);
+    world.granted("a", "r", &[("tpm", 10)]);
+    world.limit(entity("a", "r"), &["tpm=10/hour"]);
+    world.now += SECOND;
+    world.limit(Scope::System, &["rpm=5/minute"]);
+    assert_eq!(world.left("a", "r", "tpm"), 0);
+}

@@ -3,7 +3,7 @@
 //! A bucket that is never emptier than the real one may be: what it cannot pay was not to be admitted. Debts, of
 //! adjusted and settled leases, and soft limits take without asking. After a crash the ledger may have forgotten
 //! what was not flushed: that much is given back. Settings of a resource or of the system reach a bucket when it is next
-//! touched, so until then it may fill at the better of the old rate and the new one.
+//! touched or the engine stops, so until then it may fill at the better of the old rate and the new one.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,11 @@ impl Checker for Budget {
                 self.look()?;
                 self.books.forget();
             }
-            Event::Stopped { .. } => self.look()?,
+            Event::Stopped { at } => {
+                self.look()?;
+                let real = self.real(*at);
+                self.buckets.values_mut().for_each(|model| model.stop(real));
+            }
             Event::Crashed { .. } => {
                 self.look()?;
                 let flushed = self.flushed;
@@ -216,6 +220,13 @@ impl Model {
         }
     }
 
+    /// All is on disk, under the rate that holds.
+    fn stop(&mut self, real: Nanos) {
+        self.touch(real);
+        self.base = (self.level, self.refilled);
+        self.rates = vec![self.rate];
+    }
+
     /// What was not on disk may be forgotten.
     fn crash(&mut self, flushed: Nanos) {
         let forgotten = self.recent.drain(..).filter(|(at, _)| *at > flushed);
@@ -321,6 +332,21 @@ mod tests {
         assert!(history(&[unpaid(20), acquired(1, 0, 7, 210), acquired(2, 0, 5, 221)]).is_err());
         // In the turn in which it was paid for.
         assert_eq!(history(&[unpaid(10), acquired(1, 0, 10, 11)]), Ok(()));
+    }
+
+    #[test]
+    fn a_rate_that_is_over_fills_nothing_after_a_stop() {
+        let slow = Rate { period_ns: 100_000, ..RATE };
+        let system = tree(slow).scopes[&Place::System].clone();
+        let changes = vec![Change::Set(Place::System, Some(system))];
+        let edited = Event::Edited { changes, actor: 0, rows: 1, at: 20 };
+        let restart = [Event::Stopped { at: 30 }, started(2, 900, 900), found(true, tree(slow))];
+        let history = |amount| {
+            let events = [&[acquired(1, 0, 10, 10), edited.clone()][..], &restart];
+            check(&[&events.concat()[..], &[acquired(2, 0, amount, 901)]].concat())
+        };
+        assert!(history(1).is_err());
+        assert_eq!(history(0), Ok(()));
     }
 
     #[test]

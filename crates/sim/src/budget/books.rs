@@ -3,7 +3,7 @@
 //! Deliveries become known later than they were paid for, so a run is looked at in the order of its clock, at its end
 //! or when everything is drained. What nobody can know is told as such: it may have happened or not.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{MessageId, QueueId, Receipt};
@@ -97,8 +97,6 @@ pub struct Books {
     held: BTreeMap<Receipt, Vec<Ask>>,
     /// What was paid for deliveries that nobody has seen. Only the engine knows when that ends.
     unseen: BTreeMap<MessageId, Vec<Ask>>,
-    /// Who was paid for at the newest time.
-    paid: (Nanos, BTreeSet<MessageId>),
     /// Those that have ended: a crash may undo that.
     ended: BTreeMap<Receipt, Vec<Ask>>,
     leases: BTreeMap<u64, Lease>,
@@ -125,18 +123,9 @@ impl Books {
             }
             Event::Acquired(taken) => self.push(taken.at, 2, Entry::Acquired(taken.clone())),
             Event::AcquirePaid { at } => self.push(*at, 2, Entry::AcquirePaid),
-            Event::Paid { message, at } => {
-                if self.paid.0 != *at {
-                    self.paid = (*at, BTreeSet::new());
-                }
-                self.paid.1.insert(*message);
-                self.push(*at, 2, Entry::Paid(*message));
-            }
-            Event::Unpaid { message, at } => {
-                // In the same turn, if it was paid for in that.
-                let is_late = self.paid.0 == *at && self.paid.1.contains(message);
-                self.push(*at, if is_late { 3 } else { 1 }, Entry::Unpaid(*message));
-            }
+            // In the order in which the engine tells of them.
+            Event::Paid { message, at } => self.push(*at, 2, Entry::Paid(*message)),
+            Event::Unpaid { message, at } => self.push(*at, 2, Entry::Unpaid(*message)),
             Event::Enqueued(enqueued) => {
                 self.messages.insert(enqueued.id, enqueued.costs.clone());
             }

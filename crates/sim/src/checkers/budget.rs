@@ -332,6 +332,11 @@ mod tests {
         assert!(history(&[unpaid(20), acquired(1, 0, 7, 210), acquired(2, 0, 5, 221)]).is_err());
         // In the turn in which it was paid for.
         assert_eq!(history(&[unpaid(10), acquired(1, 0, 10, 11)]), Ok(()));
+        // In one turn, what is taken before that is taken from less than what is taken after it.
+        let takes =
+            |first: u64, second: u64| [acquired(1, 0, first, 210), unpaid(210), acquired(2, 0, second, 211)];
+        assert_eq!(history(&takes(7, 5)), Ok(()));
+        assert!(history(&takes(8, 4)).is_err());
     }
 
     #[test]

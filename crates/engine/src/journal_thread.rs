@@ -63,6 +63,9 @@ impl<D: Disk> JournalThread<D> {
     /// Sends it something to do.
     pub fn send(&self, errand: Errand<D>) {
         self.known.errands.fetch_add(1, Ordering::Relaxed);
+        if matches!(errand, Errand::Chores(_)) {
+            self.known.is_tidying.store(true, Ordering::Relaxed);
+        }
         if self.errands.send(errand).is_err() {
             fatal("the thread that writes the journal is gone");
         }
@@ -79,7 +82,7 @@ impl<D: Disk> JournalThread<D> {
         self.known.errands.load(Ordering::Acquire) == 0
     }
 
-    /// Whether it does chores, which may keep others from writing.
+    /// Whether it does chores, or is about to: they may keep others from writing.
     pub fn is_tidying(&self) -> bool {
         self.known.is_tidying.load(Ordering::Acquire)
     }

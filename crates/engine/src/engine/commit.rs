@@ -88,7 +88,7 @@ impl<P: Port> Engine<P> {
         match &self.failed {
             _ if self.writing => None,
             _ if self.syncing => {
-                let is_awaited = self.hurry && !self.fresh.is_empty();
+                let is_awaited = self.hurry && !self.fresh.is_empty() || self.held.wants_write();
                 (is_awaited && self.failed.is_none() && pending <= EARLY_BYTES).then_some(0)
             }
             Some(_) if self.unsynced.is_some() => Some(0),

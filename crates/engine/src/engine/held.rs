@@ -131,7 +131,12 @@ impl<P: Port> Held<P> {
 
     /// Whether somebody waits for the batch that is being collected, or for a sync that has not begun.
     pub fn is_wanted(&self) -> bool {
-        self.wanted.written >= self.collecting || self.wants_sync()
+        self.wants_write() || self.wants_sync()
+    }
+
+    /// Whether somebody waits for the batch that is being collected to be written.
+    pub fn wants_write(&self) -> bool {
+        self.wanted.written >= self.collecting
     }
 
     /// Whether somebody waits for a sync that has not begun.

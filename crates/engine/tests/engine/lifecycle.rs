@@ -71,6 +71,27 @@ fn what_somebody_waits_for_is_written_during_a_sync() {
 }
 
 #[test]
+fn a_queue_that_waits_for_no_sync_does_not_wait_for_that_of_another() {
+    let mut bench = Bench::new();
+    bench.create("slow", json!({}));
+    bench.create("quick", json!({"durability": "interval"}));
+    let (_, deliveries) = bench.subscribe("quick", 1);
+    let message = bench.message("slow", "x");
+    bench.submit(vec![Op::Enqueue(message)]);
+    let job = bench.engine.turn(bench.now).expect("something to write");
+    let syncing = bench.write(job).expect("something to sync");
+    bench.engine.turn(bench.now);
+    let message = bench.message("quick", "hello");
+    let reply = bench.submit(vec![Op::Enqueue(message)]);
+    assert!(bench.reply(reply).is_some());
+    let job = bench.engine.turn(bench.now).expect("a delivery waits for its message to be written");
+    assert!(bench.write(job).is_none());
+    assert_eq!(got(&deliveries.try_recv().expect("it is written")).payload, "hello");
+    bench.sync(syncing);
+    bench.settle();
+}
+
+#[test]
 fn a_disk_that_is_full_during_a_sync_takes_nothing_back_that_was_written() {
     let mut bench = Bench::new();
     bench.create("q", json!({}));

@@ -40,6 +40,8 @@ struct Model {
     /// Rates that the real bucket may not know to be over.
     old: Vec<Rate>,
     level: i128,
+    /// What may have been given back, at one time or another: at a full bucket it is worth nothing, later it is.
+    doubtful: i128,
     /// Real time up to which it was refilled.
     refilled: Nanos,
     /// How it was when it was last touched, and the rates since: what is on disk may know only those.
@@ -151,8 +153,12 @@ impl Budget {
                 self.buckets.entry(bucket).or_insert(Model::new(rate, real))
             }
         };
+        if !is_certain {
+            model.doubtful -= i128::from(amount) * WHOLE;
+            return Ok(());
+        }
         model.touch(real);
-        model.level = (model.level - i128::from(amount) * WHOLE).min(full(&model.rate));
+        model.post(amount, is_admitted);
         model.note(at, Some(amount));
         if is_admitted && amount > 0 && model.level < 0 {
             let short = -model.level as f64 / WHOLE as f64;
@@ -174,6 +180,7 @@ impl Model {
             rate,
             old: Vec::new(),
             level,
+            doubtful: 0,
             refilled: real,
             base: (level, real),
             rates: vec![rate],
@@ -188,6 +195,16 @@ impl Model {
         let most = rates().map(full).max().unwrap_or(0);
         let gain = rates().map(|rate| gain(rate, passed)).max().unwrap_or(0);
         self.level = (self.level + gain).min(most);
+    }
+
+    /// Takes an amount, or gives it back. One that has to be there may be what is in doubt.
+    fn post(&mut self, amount: i64, is_admitted: bool) {
+        self.level = (self.level - i128::from(amount) * WHOLE).min(full(&self.rate));
+        if is_admitted && self.level < 0 {
+            let came_back = self.doubtful.min(-self.level);
+            self.doubtful -= came_back;
+            self.level += came_back;
+        }
     }
 
     /// The real bucket is touched, and knows what holds.
@@ -337,6 +354,20 @@ mod tests {
             |first: u64, second: u64| [acquired(1, 0, first, 210), unpaid(210), acquired(2, 0, second, 211)];
         assert_eq!(history(&takes(7, 5)), Ok(()));
         assert!(history(&takes(8, 4)).is_err());
+    }
+
+    #[test]
+    fn what_may_have_come_back_counts_once_and_whenever_it_is_worth_most() {
+        let take = |model: &mut Model, amount| {
+            model.post(amount, true);
+            model.level >= 0
+        };
+        let mut model = Model::new(RATE, 0);
+        assert!(take(&mut model, 1));
+        model.doubtful += WHOLE;
+        model.touch(100);
+        assert!(take(&mut model, 10) && take(&mut model, 1));
+        assert!(!take(&mut model, 1));
     }
 
     #[test]

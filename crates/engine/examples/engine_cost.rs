@@ -81,7 +81,7 @@ fn main() {
     let enqueue = |n: u64| {
         Op::Enqueue(Enqueue {
             queue: queue.clone(),
-            flow: format!("tenant:{:06}", random(n) % flows).into(),
+            flow: (&format!("tenant:{:06}", random(n) % flows)).into(),
             weight: None,
             cost: 1,
             charges: Vec::new(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use tidegate_core::Limit;
-use tidegate_core::queue::{ConsumerId, MessageId, QueueId, Receipt};
+use tidegate_core::queue::{ConsumerId, FlowKey, MessageId, QueueId, Receipt};
 use tidegate_ledger::{Edit, LeaseTerms};
 
 use crate::definition::Definition;
@@ -95,7 +95,7 @@ pub struct Enqueue {
     /// The queue, as its sender saw it.
     pub queue: Arc<Definition>,
     /// The fairness key.
-    pub flow: Bytes,
+    pub flow: FlowKey,
     /// The weight of its flow from now on.
     pub weight: Option<u32>,
     /// What it costs in the round.

@@ -1,5 +1,7 @@
 //! A flow: what is kept of one fairness key in one queue, for as long as it has a message or a turn to come.
 
+use std::fmt;
+
 use super::lane::{InFlow, InRing};
 use super::list::{Links, Ring, linked};
 use crate::Nanos;
@@ -16,7 +18,7 @@ pub(super) enum Turn {
 }
 
 pub(super) struct Flow {
-    pub(super) key: Key,
+    pub(super) key: FlowKey,
     pub(super) queue: u32,
     /// From its newest message.
     pub(super) weight: u32,
@@ -52,7 +54,7 @@ linked!(Flow, InQueue, in_queue);
 impl Flow {
     pub(super) fn new(key: &[u8], queue: u32, granted: u16) -> Flow {
         Flow {
-            key: Key::new(key),
+            key: FlowKey::new(key),
             queue,
             weight: 1,
             deficit: 0,
@@ -104,30 +106,50 @@ pub(super) fn faded(then: u16, now: Nanos) -> f64 {
 }
 
 /// The bytes of a fairness key: in place if they are few, as nearly all are.
-pub(super) enum Key {
-    Short(u8, [u8; Key::IN_PLACE]),
+#[derive(Clone, PartialEq, Eq)]
+pub struct FlowKey(Held);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Held {
+    Short(u8, [u8; FlowKey::IN_PLACE]),
     Long(Box<[u8]>),
 }
 
-impl Key {
+impl FlowKey {
     const IN_PLACE: usize = 22;
 
-    fn new(bytes: &[u8]) -> Key {
-        let mut place = [0; Key::IN_PLACE];
-        match place.get_mut(..bytes.len()) {
+    /// A copy of these.
+    #[inline]
+    pub fn new(bytes: &[u8]) -> FlowKey {
+        let mut place = [0; FlowKey::IN_PLACE];
+        FlowKey(match place.get_mut(..bytes.len()) {
             Some(room) => {
                 room.copy_from_slice(bytes);
-                Key::Short(bytes.len() as u8, place)
+                Held::Short(bytes.len() as u8, place)
             }
-            None => Key::Long(bytes.into()),
-        }
+            None => Held::Long(bytes.into()),
+        })
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
-        match self {
-            Key::Short(len, place) => &place[..usize::from(*len)],
-            Key::Long(bytes) => bytes,
+    /// The bytes.
+    #[inline]
+    pub fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Held::Short(len, place) => &place[..usize::from(*len)],
+            Held::Long(bytes) => bytes,
         }
+    }
+}
+
+impl<T: AsRef<[u8]> + ?Sized> From<&T> for FlowKey {
+    fn from(bytes: &T) -> FlowKey {
+        FlowKey::new(bytes.as_ref())
+    }
+}
+
+impl fmt::Debug for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.bytes().escape_ascii())
     }
 }
 
@@ -147,7 +169,7 @@ mod tests {
     fn keys_of_any_length_are_kept() {
         for len in [0, 1, 21, 22, 23, 200] {
             let bytes = vec![7; len];
-            assert_eq!(Key::new(&bytes).bytes(), bytes);
+            assert_eq!(FlowKey::new(&bytes).bytes(), bytes);
         }
     }
 }

@@ -60,6 +60,7 @@ mod why;
 pub use arrival::{Arrival, Buckets, Delivered, Gone, Involved, Leased, Lookup, Short, Snapshot, State};
 pub use coming::Announced;
 pub use failure::{Backoff, Verdict, verdict};
+pub use flow::FlowKey;
 pub use id::{ConsumerId, LimitId, Malformed, MessageId, Place, QueueId, Receipt};
 pub use policy::{Full, Policy};
 pub use scheduler::Scheduler;

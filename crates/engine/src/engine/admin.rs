@@ -135,7 +135,7 @@ impl<P: Port> Engine<P> {
             self.scheduler.pause(definition.id);
         }
         self.directory.put(definition.clone());
-        self.queues.insert(definition.id, Queue { definition, totals: Totals::default() });
+        self.queues.insert(definition.id, Queue { definition, totals: Totals::default(), space: None });
     }
 
     fn update_queue(

@@ -58,7 +58,7 @@ impl<P: Port> Engine<P> {
             delivery: 0,
             lease: None,
             due,
-            flow: &message.flow,
+            flow: message.flow.bytes(),
             weight: message.weight,
             cost: message.cost,
             charges: Charges::from_encoded(&charges),
@@ -67,11 +67,11 @@ impl<P: Port> Engine<P> {
             payload: &message.payload,
         };
         let place = self.append(&Record::Message(record));
-        let weight = self.weight(queue, &message.flow, message.weight, now);
+        let weight = self.weight(queue, message.flow.bytes(), message.weight, now);
         let arrival = Arrival {
             id,
             place,
-            flow: &message.flow,
+            flow: message.flow.bytes(),
             weight,
             cost: message.cost,
             charges: &self.charges,

@@ -65,6 +65,8 @@ impl Default for Options {
 pub(super) struct Queue {
     pub(super) definition: Arc<Definition>,
     pub(super) totals: Totals,
+    /// The number of its namespace in the ledger, once a message has asked for it.
+    pub(super) space: Option<SpaceId>,
 }
 
 /// The engine. See the module.

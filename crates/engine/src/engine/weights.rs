@@ -67,11 +67,14 @@ impl<P: Port> Engine<P> {
             return said;
         }
         let ledger = self.limits.ledger();
-        let namespace = &self.queue(queue)?.kept.namespace;
-        if !ledger.is_remote() {
-            return ledger.weight(ledger.find_space(namespace)?, flow);
+        let entry = self.queues.get_mut(&queue)?;
+        if entry.space.is_none() {
+            entry.space = ledger.space(&entry.definition.kept.namespace).ok();
         }
-        let space = ledger.space(namespace).ok()?;
+        let space = entry.space?;
+        if !ledger.is_remote() {
+            return ledger.weight(space, flow);
+        }
         self.weight_of(space, queue, flow, now)
     }
 

@@ -39,7 +39,7 @@ fn entity(bench: &mut Bench, id: &str, patch: serde_json::Value) {
 
 fn charged(bench: &Bench, entity: &str, cost: &[(&str, u64)], payload: &str) -> Enqueue {
     let charges = cost.iter().map(|(limit, amount)| (name(entity, limit), *amount)).collect();
-    Enqueue { charges, flow: entity.to_owned().into(), ..bench.message("q", payload) }
+    Enqueue { charges, flow: entity.into(), ..bench.message("q", payload) }
 }
 
 fn name(entity: &str, limit: &str) -> bytes::Bytes {

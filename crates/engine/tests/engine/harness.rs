@@ -201,7 +201,7 @@ impl Bench {
     pub fn message(&self, queue: &str, payload: &str) -> Enqueue {
         Enqueue {
             queue: self.engine.directory().queue("default", queue).expect("a queue"),
-            flow: Bytes::from_static(b"default"),
+            flow: "default".into(),
             weight: None,
             cost: 1,
             charges: Vec::new(),

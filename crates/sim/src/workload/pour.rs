@@ -39,7 +39,7 @@ impl World {
             let cost = if flow == 0 { costly } else { 1 };
             let message = Enqueue {
                 queue: queue.clone(),
-                flow: format!("f{flow}").into(),
+                flow: (&format!("f{flow}")).into(),
                 weight: Some(weight),
                 cost,
                 charges: Vec::new(),

@@ -61,7 +61,7 @@ impl World {
         let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free, costs };
         let message = Enqueue {
             queue: queue.clone(),
-            flow: format!("f{flow}").into(),
+            flow: (&format!("f{flow}")).into(),
             weight: Some(weight),
             cost,
             charges: charges.iter().map(|(key, amount)| (key_text(*key), *amount)).chain(encoded).collect(),

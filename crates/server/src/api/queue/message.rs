@@ -16,7 +16,7 @@ pub struct NewMessage<'a> {
     /// Names and values.
     pub headers: Vec<(&'a [u8], &'a [u8])>,
     /// The tenant it belongs to.
-    pub fairness_key: Option<Bytes>,
+    pub fairness_key: Option<&'a [u8]>,
     /// The weight of that tenant from now on.
     pub weight: Option<i64>,
     /// What it costs in the round.
@@ -241,9 +241,9 @@ mod tests {
         check(|_| (), "ok");
         check(|message| message.payload = Bytes::from_static(&[0; 10]), "ok");
         check(|message| message.payload = Bytes::from_static(&[0; 11]), "payload_too_large");
-        check(|message| message.fairness_key = Some(Bytes::new()), "invalid_message");
-        check(|message| message.fairness_key = Some(vec![b'k'; 1024].into()), "ok");
-        check(|message| message.fairness_key = Some(vec![b'k'; 1025].into()), "invalid_message");
+        check(|message| message.fairness_key = Some(b""), "invalid_message");
+        check(|message| message.fairness_key = Some(&[b'k'; 1024]), "ok");
+        check(|message| message.fairness_key = Some(&[b'k'; 1025]), "invalid_message");
         check(|message| message.weight = Some(0), "ok");
         check(|message| message.weight = Some(-1), "invalid_message");
         check(|message| message.cost = Some(i64::MAX), "invalid_message");
@@ -252,7 +252,7 @@ mod tests {
         check(|message| message.charges = vec![(Bytes::from_static(b"k"), 0)], "invalid_message");
         check(|message| message.throttle_keys = Some(vec![Bytes::from_static(b"k"); 17]), "invalid_message");
         check(|message| message.throttle_keys = Some(vec![Bytes::from_static(b"\0k")]), "invalid_message");
-        check(|message| message.fairness_key = Some(Bytes::from_static(b"\0k")), "ok");
+        check(|message| message.fairness_key = Some(b"\0k"), "ok");
         check(|message| message.headers = vec![(b"n", b"v"); 65], "invalid_message");
         check(|message| message.headers = vec![(b"", b"v")], "invalid_message");
     }

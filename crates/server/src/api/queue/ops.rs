@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tidegate_core::queue::ConsumerId;
+use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
 use tidegate_engine::op::{Cost, WaitingAcquire};
 use tidegate_engine::{Admin, Close, Definition, Nack, Receive};
 
@@ -84,8 +84,10 @@ impl Ops {
         queue: &[u8],
         message: NewMessage<'_>,
     ) -> Result<(), Refusal> {
-        let prepared =
-            self.queue(namespace, queue).and_then(|queue| prepare(queue, message, self.queues.bounds()));
+        let prepared = self
+            .queue(namespace, queue)
+            .cloned()
+            .and_then(|queue| prepare(queue, message, self.queues.bounds()));
         let Prepared { enqueue, open } = self.count(QueueOperation::Enqueue, prepared)?;
         self.open.extend(open.map(|open| (self.ops.len(), open)));
         self.bytes += enqueue.payload.len();
@@ -101,13 +103,13 @@ impl Ops {
         max: Option<i64>,
         wait_ms: Option<i64>,
     ) -> Result<(), Refusal> {
-        let receive = self.queue(namespace, queue).and_then(|queue| {
+        let receive = self.queue(namespace, queue).map(|queue| queue.id).and_then(|queue| {
             let bounds = self.queues.bounds();
             let max = within("the number of messages", max.unwrap_or(1), 1, i64::MAX)?;
             let wait_ms = within("the time to wait", wait_ms.unwrap_or(0), 0, i64::MAX)?;
             // Fewer messages than asked for, or an empty answer early, are nothing unusual.
             let max = u32::try_from(max).map_or(bounds.max_receive, |max| max.min(bounds.max_receive));
-            Ok(Receive { queue: queue.id, max, wait_ms: wait_ms.min(bounds.max_wait_ms) })
+            Ok(Receive { queue, max, wait_ms: wait_ms.min(bounds.max_wait_ms) })
         });
         let receive = self.count(QueueOperation::Receive, receive)?;
         self.ops.push(Op::Receive(receive));
@@ -151,7 +153,7 @@ impl Ops {
     ) -> Result<(), Refusal> {
         let named = self.named(namespace, queue, text).and_then(|named| Ok((named, real_cost(cost)?)));
         let ((queue, receipt), cost) = self.count(QueueOperation::Ack, named)?;
-        self.ops.push(Op::Ack { queue: queue.id, receipt, cost });
+        self.ops.push(Op::Ack { queue, receipt, cost });
         Ok(())
     }
 
@@ -165,7 +167,7 @@ impl Ops {
     ) -> Result<(), Refusal> {
         let named = self.named(namespace, queue, text).and_then(|named| Ok((named, nack(call)?)));
         let ((queue, receipt), nack) = self.count(QueueOperation::Nack, named)?;
-        self.ops.push(Op::Nack { queue: queue.id, receipt, nack });
+        self.ops.push(Op::Nack { queue, receipt, nack });
         Ok(())
     }
 
@@ -181,7 +183,7 @@ impl Ops {
             .named(namespace, queue, text)
             .and_then(|named| Ok((named, within("the visibility timeout", visibility_ms, 1, MAX_MS)?)));
         let ((queue, receipt), visibility_ms) = self.count(QueueOperation::Extend, named)?;
-        self.ops.push(Op::Extend { queue: queue.id, receipt, visibility_ms });
+        self.ops.push(Op::Extend { queue, receipt, visibility_ms });
         Ok(())
     }
 
@@ -189,7 +191,7 @@ impl Ops {
     pub fn release(&mut self, namespace: &NamespaceName, queue: &[u8], text: &[u8]) -> Result<(), Refusal> {
         let named = self.named(namespace, queue, text);
         let (queue, receipt) = self.count(QueueOperation::Release, named)?;
-        self.ops.push(Op::Release { queue: queue.id, receipt });
+        self.ops.push(Op::Release { queue, receipt });
         Ok(())
     }
 
@@ -210,16 +212,16 @@ impl Ops {
         Ok(told)
     }
 
-    fn queue(&mut self, namespace: &NamespaceName, name: &[u8]) -> Result<Arc<Definition>, Refusal> {
-        let same = |queue: &&Arc<Definition>| {
+    /// Borrowed: threads that count the owners of a queue up and down for each message wait for one another.
+    fn queue(&mut self, namespace: &NamespaceName, name: &[u8]) -> Result<&Arc<Definition>, Refusal> {
+        let same = |queue: &Arc<Definition>| {
             queue.name().as_bytes() == name && queue.kept.namespace == namespace.as_str()
         };
-        if let Some(queue) = self.last.as_ref().filter(same) {
-            return Ok(queue.clone());
-        }
-        let queue = self.queues.queue(namespace, name)?;
-        self.last = Some(queue.clone());
-        Ok(queue)
+        let queue = match self.last.take() {
+            Some(queue) if same(&queue) => queue,
+            _ => self.queues.queue(namespace, name)?,
+        };
+        Ok(self.last.insert(queue))
     }
 
     fn named(
@@ -227,8 +229,8 @@ impl Ops {
         namespace: &NamespaceName,
         queue: &[u8],
         text: &[u8],
-    ) -> Result<(Arc<Definition>, tidegate_core::queue::Receipt), Refusal> {
-        Ok((self.queue(namespace, queue)?, receipt::parse(text)?))
+    ) -> Result<(QueueId, Receipt), Refusal> {
+        Ok((self.queue(namespace, queue)?.id, receipt::parse(text)?))
     }
 
     fn count<T>(&mut self, operation: QueueOperation, result: Result<T, Refusal>) -> Result<T, Refusal> {

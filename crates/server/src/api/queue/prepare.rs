@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tidegate_core::queue::FlowKey;
 use tidegate_engine::{Definition, Enqueue};
 use tidegate_store::journal::Headers;
 
@@ -40,7 +41,7 @@ pub struct Open {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chosen {
     /// The fairness key.
-    pub fairness_key: Option<Bytes>,
+    pub fairness_key: Option<FlowKey>,
     /// The weight.
     pub weight: Option<u32>,
     /// The cost.
@@ -67,20 +68,20 @@ pub fn prepare(
     });
     let headers = &message.headers;
     let header = |name: &str| find(headers, name);
-    let flow = message.fairness_key.take().or_else(|| {
+    let flow = message.fairness_key.map(FlowKey::new).or_else(|| {
         let filled = settings.fairness_key.as_ref()?.fill(header)?;
-        sound(filled)
+        sound(filled).map(|key| FlowKey::new(&key))
     });
     let charges = charges.unwrap_or_else(|| {
         let filled = settings.throttle_keys.iter().filter_map(|template| template.fill(header));
-        filled.filter_map(sound).take(MAX_CHARGES).map(|key| (key, 1)).collect()
+        filled.filter_map(sound).take(MAX_CHARGES).map(|key| (key.into(), 1)).collect()
     });
     let headers = match headers.is_empty() {
         true => Bytes::new(),
         false => Headers::encode(headers.iter().copied()).into(),
     };
     let enqueue = Enqueue {
-        flow: flow.unwrap_or(Bytes::from_static(DEFAULT_FLOW)),
+        flow: flow.unwrap_or_else(|| FlowKey::new(DEFAULT_FLOW)),
         weight,
         cost: cost.unwrap_or(1),
         charges,
@@ -117,9 +118,9 @@ fn find<'h>(headers: &[(&'h [u8], &'h [u8])], name: &str) -> Option<&'h [u8]> {
 }
 
 /// A key that a template made, unless it cannot be one: then it is as if a header were missing.
-fn sound(key: Vec<u8>) -> Option<Bytes> {
+fn sound(key: Vec<u8>) -> Option<Vec<u8>> {
     let sound = key.first().is_some_and(|first| *first != 0) && key.len() <= MAX_KEY_BYTES;
-    sound.then(|| key.into())
+    sound.then_some(key)
 }
 
 #[cfg(test)]
@@ -165,17 +166,17 @@ mod tests {
     #[test]
     fn templates_fill_what_is_unsaid_and_a_missing_header_leaves_a_key_out() {
         let prepared = prepare(queue(templated()), message(), &BOUNDS).unwrap();
-        assert_eq!(prepared.enqueue.flow, "acme");
+        assert_eq!(prepared.enqueue.flow, "acme".into());
         assert_eq!(prepared.enqueue.charges, [(key("a:acme"), 1)]);
         assert_eq!(prepared.open, None);
         let plain = prepare(queue(json!({})), message(), &BOUNDS).unwrap().enqueue;
-        assert_eq!((plain.flow, plain.cost, plain.weight), (key("default"), 1, None));
+        assert_eq!((plain.flow, plain.cost, plain.weight), ("default".into(), 1, None));
     }
 
     #[test]
     fn what_the_message_says_goes_first() {
         let said = NewMessage {
-            fairness_key: Some(key("mine")),
+            fairness_key: Some(b"mine"),
             throttle_keys: Some(Vec::new()),
             weight: Some(3),
             ..message()
@@ -184,13 +185,13 @@ mod tests {
         settings["on_enqueue"] = json!("return function() end");
         let Prepared { mut enqueue, open } = prepare(queue(settings), said, &BOUNDS).unwrap();
         let chosen = Chosen {
-            fairness_key: Some(key("hook")),
+            fairness_key: Some("hook".into()),
             weight: Some(9),
             cost: Some(7),
             throttle_keys: Some(vec![key("hook")]),
         };
         open.unwrap().apply(chosen, &mut enqueue);
-        assert_eq!((enqueue.flow, enqueue.weight, enqueue.cost), (key("mine"), Some(3), 7));
+        assert_eq!((enqueue.flow, enqueue.weight, enqueue.cost), ("mine".into(), Some(3), 7));
         assert_eq!(enqueue.charges, []);
     }
 
@@ -199,9 +200,9 @@ mod tests {
         let mut settings = templated();
         settings["on_enqueue"] = json!("return function() end");
         let Prepared { mut enqueue, open } = prepare(queue(settings), message(), &BOUNDS).unwrap();
-        let chosen = Chosen { fairness_key: Some(key("hook")), ..Chosen::default() };
+        let chosen = Chosen { fairness_key: Some("hook".into()), ..Chosen::default() };
         open.unwrap().apply(chosen, &mut enqueue);
-        assert_eq!(enqueue.flow, "hook");
+        assert_eq!(enqueue.flow, "hook".into());
         assert_eq!(enqueue.charges, [(key("a:acme"), 1)]);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use tidegate_core::queue::FlowKey;
 use tidegate_engine::{Definition, Enqueue};
 use tidegate_hooks::{EnqueueInput, EnqueueVerdict};
 use tidegate_store::journal::Headers;
@@ -101,7 +102,7 @@ impl From<EnqueueVerdict> for Chosen {
     fn from(verdict: EnqueueVerdict) -> Chosen {
         let keys = |keys: Vec<Vec<u8>>| keys.into_iter().map(Bytes::from).collect();
         Chosen {
-            fairness_key: verdict.fairness_key.map(Bytes::from),
+            fairness_key: verdict.fairness_key.map(|key| FlowKey::new(&key)),
             weight: verdict.weight,
             cost: verdict.cost,
             throttle_keys: verdict.throttle_keys.map(keys),

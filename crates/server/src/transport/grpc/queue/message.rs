@@ -16,7 +16,7 @@ impl v1::NewMessage {
         NewMessage {
             payload: self.payload.clone(),
             headers: headers.collect(),
-            fairness_key: self.fairness_key.clone(),
+            fairness_key: self.fairness_key.as_deref(),
             weight: self.weight,
             cost: self.cost,
             delay_ms: self.delay_ms,
@@ -128,7 +128,7 @@ mod tests {
             }],
         };
         let message = said.new_message();
-        assert_eq!((message.payload, message.fairness_key), (key("p"), Some(key("k"))));
+        assert_eq!((message.payload, message.fairness_key), (key("p"), Some(&b"k"[..])));
         assert_eq!(message.headers, [(&b"n"[..], "\u{ff}".as_bytes())]);
         assert_eq!((message.weight, message.cost), (Some(-1), Some(0)));
         assert_eq!((message.delay_ms, message.deliver_at_ms), (Some(3), Some(4)));

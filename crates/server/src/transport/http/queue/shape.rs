@@ -109,7 +109,7 @@ impl Message<'_> {
         Ok(NewMessage {
             payload: self.payload(body)?,
             headers: headers.map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect(),
-            fairness_key: self.fairness_key.as_ref().map(bytes),
+            fairness_key: self.fairness_key.as_ref().map(|key| key.as_bytes()),
             weight: self.weight,
             cost: self.cost,
             delay_ms: self.delay_ms,

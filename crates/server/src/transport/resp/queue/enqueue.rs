@@ -32,7 +32,7 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
     let mut options = Options::new(args, 3, USAGE);
     while let Some(name) = options.next() {
         match Capitals::of(name).as_bytes() {
-            b"KEY" => message.fairness_key = Some(copied(options.value("the key")?)),
+            b"KEY" => message.fairness_key = Some(options.value("the key")?),
             b"WEIGHT" => message.weight = Some(options.number("the weight")?),
             b"COST" => message.cost = Some(options.number("the cost")?),
             b"DELAY" => message.delay_ms = Some(options.number("the delay")?),
@@ -61,7 +61,7 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
     Ok(message)
 }
 
-/// Payloads and keys are copied side by side into blocks of this size, and larger ones each by itself.
+/// Payloads and throttle keys are copied side by side into blocks of this size, and larger ones each by itself.
 const BLOCK_BYTES: usize = 64 * 1024;
 const LARGE_BYTES: usize = BLOCK_BYTES / 4;
 
@@ -70,7 +70,7 @@ thread_local! {
     static BLOCK: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
-/// A copy of a payload or a key. The engine frees it on its own thread as soon as it is written down; many that share a block
+/// A copy of a payload or a throttle key. The engine frees it on its own thread as soon as it is written down; many that share a block
 /// cost one allocation, over which the two threads do not have to wait for one another.
 fn copied(bytes: &[u8]) -> Bytes {
     if bytes.len() > LARGE_BYTES {
@@ -98,7 +98,7 @@ mod tests {
         let line = "ENQUEUE q body KEY k weight 2 COST 3 DELAY 4 THROTTLE a THROTTLE b CHARGE c 5 HEADER n v";
         let message = read(&words(line)).unwrap();
         assert_eq!(message.payload, "body");
-        assert_eq!(message.fairness_key.unwrap(), "k");
+        assert_eq!(message.fairness_key.unwrap(), b"k");
         assert_eq!((message.weight, message.cost, message.delay_ms), (Some(2), Some(3), Some(4)));
         assert_eq!(message.throttle_keys.unwrap(), ["a", "b"]);
         assert_eq!(message.charges, [(Bytes::from_static(b"c"), 5)]);

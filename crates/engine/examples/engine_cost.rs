@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use serde_json::json;
+use tidegate_core::queue::FlowKey;
 use tidegate_engine::engine::{Engine, Options, Port, Question};
 use tidegate_engine::{
     Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task,
@@ -81,7 +82,7 @@ fn main() {
     let enqueue = |n: u64| {
         Op::Enqueue(Enqueue {
             queue: queue.clone(),
-            flow: (&format!("tenant:{:06}", random(n) % flows)).into(),
+            flow: FlowKey::new(format!("tenant:{:06}", random(n) % flows).as_bytes()),
             weight: None,
             cost: 1,
             charges: Vec::new(),

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde_json::json;
+use tidegate_core::queue::FlowKey;
 use tidegate_engine::{Due, Enqueue, Op, Task};
 use tidegate_store::journal::Headers;
 
@@ -39,7 +40,7 @@ impl World {
             let cost = if flow == 0 { costly } else { 1 };
             let message = Enqueue {
                 queue: queue.clone(),
-                flow: (&format!("f{flow}")).into(),
+                flow: FlowKey::new(format!("f{flow}").as_bytes()),
                 weight: Some(weight),
                 cost,
                 charges: Vec::new(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tidegate_core::ledger::charge::{self, ChargeName};
+use tidegate_core::queue::FlowKey;
 use tidegate_engine::{Definition, Due, Enqueue, Op};
 use tidegate_store::journal::{Headers, MessageRecord};
 
@@ -61,7 +62,7 @@ impl World {
         let sent = Sent { tag, queue: queue.id, durability, flow, weight, cost, is_free, costs };
         let message = Enqueue {
             queue: queue.clone(),
-            flow: (&format!("f{flow}")).into(),
+            flow: FlowKey::new(format!("f{flow}").as_bytes()),
             weight: Some(weight),
             cost,
             charges: charges.iter().map(|(key, amount)| (key_text(*key), *amount)).chain(encoded).collect(),

@@ -76,11 +76,25 @@ def test_quit_says_ok_and_closes(raw):
     assert raw.read_to_end() == b"+OK\r\n"
 
 
-@pytest.mark.parametrize("command", ["THROTTLE", "THROTTLE.RESET", "PING a b", "ECHO", "SELECT"])
-def test_a_wrong_number_of_arguments_is_told_in_the_words_of_redis(raw, command):
-    name, *words = command.split()
-    expected = f"-ERR wrong number of arguments for '{name.lower()}' command\r\n"
-    raw.exchange(resp(name, *words), expected.encode())
+@pytest.mark.parametrize(
+    "command, usage",
+    [
+        ("THROTTLE", "key [max_burst count_per_period period [quantity]]"),
+        ("throttle k 10 60", "key [max_burst count_per_period period [quantity]]"),
+        ("THROTTLE.PEEK k 10", "key [max_burst count_per_period period [quantity]]"),
+        ("THROTTLE.RESET", "key [key ...]"),
+        ("THROTTLE.CLEAR k", "takes none"),
+        ("PING a b", "[message]"),
+        ("AUTH a b c", "[user] token"),
+        ("ECHO", "message"),
+        ("SELECT", "namespace"),
+    ],
+)
+def test_a_wrong_number_of_arguments_is_told_in_the_words_of_redis_and_then_the_right_one(raw, command, usage):
+    name = command.split()[0]
+    told, name = name.lower(), name.upper()
+    expected = f"-ERR wrong number of arguments for '{told}' command; {name} {usage}\r\n"
+    raw.exchange(resp(*command.split()), expected.encode())
 
 
 @pytest.mark.parametrize(

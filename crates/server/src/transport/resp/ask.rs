@@ -58,13 +58,10 @@ enum Wrong {
 
 impl Wrong {
     fn answer(self, call: &mut Invocation<'_, '_>, args: &[&[u8]]) {
-        call.batch.refuse();
         match self {
-            Wrong::Arity => {
-                let name = String::from_utf8_lossy(args[0]).to_ascii_lowercase();
-                call.reply.error(&format!("ERR wrong number of arguments for '{name}' command"));
-            }
+            Wrong::Arity => call.miscounted(args[0]),
             Wrong::Number(name) => {
+                call.batch.refuse();
                 let hint = "it is a whole number: THROTTLE key max_burst count_per_period period [quantity]";
                 call.reply.error(&format!("ERR invalid {name}; {hint}"));
             }

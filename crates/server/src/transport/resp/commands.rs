@@ -66,6 +66,16 @@ impl Invocation<'_, '_> {
         self.reply.error(&format!("ERR {refusal}"));
     }
 
+    /// Answers a command that has too few arguments or too many: in Redis's words, and then how it is called.
+    #[cold]
+    pub fn miscounted(&mut self, name: &[u8]) {
+        let Some(command) = find(name) else { return unknown(self, name) };
+        self.batch.refuse();
+        let (name, usage) = (command.name, command.usage());
+        let told = name.to_ascii_lowercase();
+        self.reply.error(&format!("ERR wrong number of arguments for '{told}' command; {name} {usage}"));
+    }
+
     /// Answers a command whose arguments make no sense.
     pub fn misused(&mut self, wrong: &str) {
         self.batch.refuse();
@@ -104,6 +114,13 @@ const fn keyed(name: &'static str, arity: i64, summary: &'static str, handler: H
     Command { name, arity, keyed: true, summary, namespaced: true, handler }
 }
 
+impl Command {
+    /// Its arguments: what stands before the colon in its summary.
+    fn usage(&self) -> &'static str {
+        self.summary.split_once(": ").map_or("takes none", |(usage, _)| usage)
+    }
+}
+
 /// All commands. The first three are found without a search: see `find`.
 pub static COMMANDS: [Command; 44] = [
     keyed(
@@ -120,7 +137,12 @@ pub static COMMANDS: [Command; 44] = [
         "key max_burst count_per_period period [quantity]: as redis-cell has it",
         ask::cell,
     ),
-    keyed("THROTTLE.PEEK", -2, "like THROTTLE, but takes nothing", ask::peek),
+    keyed(
+        "THROTTLE.PEEK",
+        -2,
+        "key [max_burst count_per_period period [quantity]]: like THROTTLE, but takes nothing",
+        ask::peek,
+    ),
     keyed("THROTTLE.RESET", -2, "key [key ...]: forgets keys", ask::reset),
     keyed("DEL", -2, "key [key ...]: the same as THROTTLE.RESET", ask::reset),
     command("THROTTLE.CLEAR", 1, "forgets every key of the namespace", ask::clear),
@@ -248,9 +270,7 @@ pub fn run(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     };
     let Some(command) = find(name) else { return unknown(call, name) };
     if !arity_fits(command.arity, args.len()) {
-        call.batch.refuse();
-        let name = command.name.to_ascii_lowercase();
-        return call.reply.error(&format!("ERR wrong number of arguments for '{name}' command"));
+        return call.miscounted(name);
     }
     if !call.session.authorized && !open_to_all(command) {
         call.batch.refuse();

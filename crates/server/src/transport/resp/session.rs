@@ -75,7 +75,7 @@ pub fn ping(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     match args.len() {
         1 => call.reply.simple("PONG"),
         2 => call.reply.bulk(args[1]),
-        _ => call.reply.error("ERR wrong number of arguments for 'ping' command"),
+        _ => call.miscounted(args[0]),
     }
 }
 
@@ -121,7 +121,7 @@ pub fn select(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
 /// `AUTH [user] token`
 pub fn auth(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     if args.len() > 3 {
-        return call.reply.error("ERR wrong number of arguments for 'auth' command");
+        return call.miscounted(args[0]);
     }
     if present(call, api, args[args.len() - 1]) {
         call.reply.simple("OK");

@@ -218,7 +218,7 @@ fn misuse_is_told_how_to_do_it() {
     let mut client = door.connect();
     client.ask("QUEUE CREATE q");
     for (line, told) in [
-        ("ENQUEUE q", "ERR wrong number of arguments for 'enqueue' command"),
+        ("ENQUEUE q", "ERR wrong number of arguments for 'enqueue' command; ENQUEUE queue payload [KEY k] "),
         ("ENQUEUE q x PRIO 1", "ERR unknown option 'PRIO'; ENQUEUE queue payload "),
         ("RECEIVE q COUNT 0", "ERR invalid_request: the number of messages must be at least 1, and is 0; "),
         ("CONSUME q CREDIT x", "ERR the credit is no whole number: 'x'; CONSUME queue CREDIT n"),
@@ -230,7 +230,7 @@ fn misuse_is_told_how_to_do_it() {
         ("QUEUE REDRIVE q", "ERR not_a_dead_letter_queue: "),
         ("LIMIT SET k 0 1 1", "ERR invalid_limit: burst must be at least 1, not 0; "),
         ("LIMIT TAKE k", "ERR limit_not_found: throttle key `k` has no limit; "),
-        ("LIMIT", "ERR wrong number of arguments for 'limit' command"),
+        ("LIMIT", "ERR wrong number of arguments for 'limit' command; LIMIT SET key burst "),
         ("SETTING GET s", "ERR setting_not_found: the setting `s` has no value; "),
     ] {
         let reply = client.ask(line);

@@ -4,8 +4,9 @@
 //! thread (the second figure of its `schedstat`), so that it can be told from a pause of the server's own.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -24,29 +25,33 @@ impl RunDelay {
 
     /// Opens the counters once, since reading them should cost little.
     pub fn of_process_and_this_thread(pid: u32) -> Result<RunDelay> {
-        let open =
-            |path: PathBuf| File::open(&path).with_context(|| format!("cannot open {}", path.display()));
-        let tasks = format!("/proc/{pid}/task");
-        let mut threads = vec![open("/proc/thread-self/schedstat".into())?];
-        for task in fs::read_dir(&tasks).with_context(|| format!("cannot list {tasks}"))? {
-            threads.push(open(task.context("cannot list threads")?.path().join("schedstat"))?);
-        }
-        Ok(RunDelay { threads })
+        RunDelay::of_some_and_this_thread(pid, |_| true)
     }
 
     /// Of the threads of a process whose names begin so, and of the thread that opens it. Others may hold a lock that these
     /// sleep on: that is the process's own doing, and not taken off.
     pub fn of_threads_and_this_thread(pid: u32, name: &str) -> Result<RunDelay> {
+        let is_named =
+            |task: &Path| fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with(name));
+        let delay = RunDelay::of_some_and_this_thread(pid, is_named)?;
+        anyhow::ensure!(delay.threads.len() > 1, "no thread of the server is called {name}");
+        Ok(delay)
+    }
+
+    fn of_some_and_this_thread(pid: u32, is_one: impl Fn(&Path) -> bool) -> Result<RunDelay> {
         let mut threads = RunDelay::of_this_thread()?.threads;
         let tasks = format!("/proc/{pid}/task");
         for task in fs::read_dir(&tasks).with_context(|| format!("cannot list {tasks}"))? {
             let task = task.context("cannot list threads")?.path();
-            let is_named = fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.starts_with(name));
-            if is_named {
-                threads.push(File::open(task.join("schedstat")).context("cannot open a thread's schedstat")?);
+            if !is_one(&task) {
+                continue;
+            }
+            match File::open(task.join("schedstat")) {
+                Ok(schedstat) => threads.push(schedstat),
+                Err(error) if error.kind() == ErrorKind::NotFound => {} // It has ended since it was listed.
+                Err(error) => return Err(error).with_context(|| format!("cannot open {}", task.display())),
             }
         }
-        anyhow::ensure!(threads.len() > 1, "no thread of the server is called {name}");
         Ok(RunDelay { threads })
     }
 
@@ -81,8 +86,10 @@ mod tests {
     fn this_process_has_counters() {
         let delay = RunDelay::of_process_and_this_thread(std::process::id()).unwrap();
         assert!(delay.threads.len() >= 2);
-        assert!(delay.read() <= delay.read());
-        assert_eq!(RunDelay::of_this_thread().unwrap().threads.len(), 1);
+        let own = RunDelay::of_this_thread().unwrap();
+        assert_eq!(own.threads.len(), 1);
+        // The others may end between the two.
+        assert!(own.read() <= own.read());
         let name = std::fs::read_to_string("/proc/thread-self/comm").unwrap();
         let named = RunDelay::of_threads_and_this_thread(std::process::id(), name.trim()).unwrap();
         assert!(named.threads.len() >= 2);

@@ -70,8 +70,8 @@ thread_local! {
     static BLOCK: RefCell<BytesMut> = RefCell::new(BytesMut::new());
 }
 
-/// A copy of a payload or a throttle key. The engine frees it on its own thread as soon as it is written down; many that share a block
-/// cost one allocation, over which the two threads do not have to wait for one another.
+/// A copy of a payload or a throttle key. The engine frees it on its own thread as soon as it is written down; many that
+/// share a block cost one allocation, over which the two threads do not have to wait for one another.
 fn copied(bytes: &[u8]) -> Bytes {
     if bytes.len() > LARGE_BYTES {
         return Bytes::copy_from_slice(bytes);

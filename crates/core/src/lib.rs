@@ -12,6 +12,7 @@
 //! | [`bucket`] | stored limits: a level that may go into debt |
 //! | [`ledger`] | who is limited and by what: names, terms, levels, the state of a limit for one entity |
 //! | [`queue`] | fair queues: which message goes to whom, and when |
+//! | [`prefetch`] | nothing: it asks for memory before it is needed |
 //! | [`wait`] | how long a caller is told to wait, and in which unit |
 
 pub mod bucket;
@@ -20,6 +21,7 @@ mod far;
 pub mod gcra;
 pub mod ledger;
 pub mod limit;
+pub mod prefetch;
 pub mod queue;
 pub mod wait;
 

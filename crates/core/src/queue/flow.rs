@@ -73,6 +73,11 @@ impl Flow {
         }
     }
 
+    /// The flow behind it in the list of the round that it is in.
+    pub(super) fn behind(&self) -> u32 {
+        self.in_round.next
+    }
+
     /// Whether a message of it waits.
     pub(super) fn is_active(&self) -> bool {
         !self.ready.is_empty() || self.parked > 0

@@ -8,6 +8,8 @@ use std::hash::Hasher;
 use hashbrown::HashTable;
 use siphasher::sip::SipHasher13;
 
+use super::slab::NONE;
+
 pub(super) struct Index {
     shards: Box<[HashTable<u32>]>,
 }
@@ -36,6 +38,12 @@ impl Index {
     #[inline]
     pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
         self.shards[self.shard(hash)].find(hash, |at| is(*at)).copied()
+    }
+
+    /// The entry that a name most likely has, none of which was looked at.
+    #[inline]
+    pub(super) fn guess(&self, hash: u64) -> u32 {
+        self.find(hash, |_| true).unwrap_or(NONE)
     }
 
     /// Adds a name that is not there. `hash_of` is asked of others when the table grows.

@@ -32,6 +32,7 @@ mod deliver;
 pub mod failure;
 mod fire;
 mod flow;
+mod foresee;
 mod id;
 mod index;
 mod insist;

@@ -366,7 +366,7 @@ pub(super) fn station_of(stations: &mut Slab<Station>, index: &mut Index, limit:
 
 /// Ids that were given out in a row lie in a row, so that a batch finds its part of the table in the cache. The highest
 /// bits, by which the table tells neighbours apart, differ.
-fn hash_message(id: MessageId) -> u64 {
+pub(super) fn hash_message(id: MessageId) -> u64 {
     let place = id.0 & 15;
     mix(id.0 >> 4, 0) & !15 ^ place ^ place << 59
 }

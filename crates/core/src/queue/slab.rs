@@ -5,11 +5,16 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::prefetch::prefetch;
+
 /// The number of no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
 const CHUNK_BITS: u32 = 9;
 const CHUNK: usize = 1 << CHUNK_BITS;
+
+/// Bytes that come from memory together.
+const LINE: usize = 64;
 
 /// With a niche in `T` this is as large as `T`.
 pub(super) enum Slot<T> {
@@ -36,7 +41,6 @@ impl<T> Slab<T> {
         self.len == 0
     }
 
-    #[cfg(any(test, feature = "check"))]
     pub(super) fn len(&self) -> usize {
         self.len as usize
     }
@@ -88,6 +92,17 @@ impl<T> Slab<T> {
         match self.chunks.get((at >> CHUNK_BITS) as usize)?.get(at as usize % CHUNK)? {
             Slot::Occupied(value) => Some(value),
             Slot::Vacant(_) => None,
+        }
+    }
+
+    /// Asks for the memory of an entry, if there is room for one of that number.
+    #[inline]
+    pub(super) fn prefetch(&self, at: u32) {
+        let Some(chunk) = self.chunks.get((at >> CHUNK_BITS) as usize) else { return };
+        let slot = &raw const chunk[at as usize % CHUNK];
+        prefetch(slot);
+        if size_of::<Slot<T>>() > LINE {
+            prefetch(slot.wrapping_byte_add(size_of::<Slot<T>>() - 1));
         }
     }
 

@@ -30,6 +30,7 @@ impl<P: Port> Engine<P> {
     /// Applies operations that arrived together.
     pub fn submit(&mut self, submission: Submission<P::Reply, P::Sink>, now: Nanos) {
         let Submission { ops, reply } = submission;
+        self.foresee(&ops);
         let open = self.next_open;
         let mut outcomes = Vec::with_capacity(ops.len());
         let (mut need, mut missing) = (Need::NOTHING, 0);
@@ -54,6 +55,18 @@ impl<P: Port> Engine<P> {
         }
         self.next_open += 1;
         self.open.insert(open, Open { reply, outcomes, missing, need });
+    }
+
+    /// What these will touch is asked for before the first one is applied.
+    fn foresee(&self, ops: &[Op<P::Sink>]) {
+        self.scheduler.foresee_settled(ops.iter().filter_map(|op| match op {
+            Op::Ack { receipt, .. } => Some(receipt.id),
+            _ => None,
+        }));
+        self.scheduler.foresee_arrivals(ops.iter().filter_map(|op| match op {
+            Op::Enqueue(message) => Some((message.queue.id, message.flow.bytes())),
+            _ => None,
+        }));
     }
 
     /// Brings an outcome that was waited for; answers the submission if it was the last.

@@ -52,7 +52,7 @@ impl Default for Options {
         Options {
             flush_interval_ms: 200,
             segment_bytes: 64 << 20,
-            recent_bytes: 4 << 20,
+            recent_bytes: 8 << 20,
             seed: [0, 0],
             ledger: tidegate_ledger::Options::default(),
             keeper: KeeperOptions::default(),

@@ -4,6 +4,7 @@
 //! looked for from there, 16 tags at a time: mostly one cache line of tags and one of the entry itself. A key
 //! never moves inside its page, and pages do not know of one another.
 
+use tidegate_core::prefetch::prefetch;
 use tidegate_core::{Nanos, Tat};
 
 use crate::hash::KeyHash;
@@ -241,20 +242,6 @@ fn prefetch_entry(entry: &Entry) {
     prefetch(&raw const entry.high);
     prefetch(&raw const entry.tat_rem);
 }
-
-/// Asks for the cache line of a place in memory, and does not wait for it.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn prefetch<T>(place: *const T) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch is a hint. It reads nothing that the program can see, and no address makes it fault.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
-}
-
-/// Elsewhere there is no stable way to ask.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn prefetch<T>(_: *const T) {}
 
 /// A bit for each of the 16 tags from `base` on that equals `tag`.
 #[cfg(target_arch = "x86_64")]

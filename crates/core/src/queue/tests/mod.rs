@@ -4,6 +4,7 @@ mod asked;
 mod charges;
 mod coming;
 mod fairness;
+mod foresee;
 mod involved;
 mod leases;
 mod limits;

@@ -1,0 +1,92 @@
+//! Asking for the memory that is about to be touched, for many messages at once.
+//!
+//! What is kept of many flows is more than a core's own cache holds beside the payloads that go through it, and one is
+//! found by way of another: a message leads to its lane, that to its flow. Done one message after the other, each step
+//! waits for memory. Here all take the first step, then all the second. Nothing is decided and nothing changes: what is
+//! asked for in vain, since something else was meant or it is gone by then, costs a little time.
+
+use super::id::{MessageId, QueueId};
+use super::lane::Lane;
+use super::scheduler::{Scheduler, hash_message};
+use super::slab::NONE;
+
+/// How many take a step together: what they touch stays in the cache until they are done.
+const TOGETHER: usize = 64;
+
+/// With fewer flows than this, all that is kept of them is in the cache anyway.
+const MANY_FLOWS: usize = 64;
+
+impl Scheduler {
+    /// These are about to be acknowledged, or otherwise settled.
+    pub fn foresee_settled(&self, ids: impl Iterator<Item = MessageId>) {
+        if self.flows.len() < MANY_FLOWS {
+            return;
+        }
+        let mut ids = ids.fuse();
+        let mut entries = [NONE; TOGETHER];
+        loop {
+            let mut count = 0;
+            for (entry, id) in entries.iter_mut().zip(&mut ids) {
+                *entry = self.message_index.guess(hash_message(id));
+                self.messages.prefetch(*entry);
+                count += 1;
+            }
+            let entries = &mut entries[..count];
+            for entry in &mut *entries {
+                *entry = self.messages.get(*entry).map_or(NONE, |message| message.lane);
+                self.lanes.prefetch(*entry);
+            }
+            for entry in entries {
+                self.flows.prefetch(self.lanes.get(*entry).map_or(NONE, |lane| lane.flow));
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
+    }
+
+    /// Messages of these flows are about to come in.
+    pub fn foresee_arrivals<'a>(&self, flows: impl Iterator<Item = (QueueId, &'a [u8])>) {
+        if self.flows.len() < MANY_FLOWS {
+            return;
+        }
+        let mut flows = flows.fuse();
+        let (mut hashes, mut entries) = ([0; TOGETHER], [NONE; TOGETHER]);
+        loop {
+            let mut count = 0;
+            for (hash, (queue, key)) in hashes.iter_mut().zip(&mut flows) {
+                *hash = self.find_queue(queue).map_or(0, |queue| self.keyed.bytes(queue, key));
+                count += 1;
+            }
+            for (entry, hash) in entries.iter_mut().zip(&hashes[..count]) {
+                *entry = self.flow_index.guess(*hash);
+                self.flows.prefetch(*entry);
+            }
+            for entry in &entries[..count] {
+                let first = self.flows.get(*entry).and_then(|flow| flow.lanes.front());
+                self.lanes.prefetch(first.unwrap_or(NONE));
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
+    }
+
+    /// A flow has its turn: those behind it will have theirs. The nearer one is, the more of it was asked for before.
+    pub(super) fn foresee_turns(&self, flow: u32) {
+        let Some(next) = self.behind(flow) else { return };
+        let head = self.first_ready(next).and_then(|lane| lane.messages.front());
+        self.messages.prefetch(head.unwrap_or(NONE));
+        let Some(second) = self.behind(next) else { return };
+        self.lanes.prefetch(self.flows[second].ready.front().unwrap_or(NONE));
+        self.flows.prefetch(self.behind(second).unwrap_or(NONE));
+    }
+
+    fn behind(&self, flow: u32) -> Option<u32> {
+        Some(self.flows[flow].behind()).filter(|flow| *flow != NONE)
+    }
+
+    fn first_ready(&self, flow: u32) -> Option<&Lane> {
+        self.flows[flow].ready.front().map(|lane| &self.lanes[lane])
+    }
+}

@@ -63,6 +63,9 @@ impl Ledger {
         let was_known = shard.holder(at).has_record();
         let known = shard.known(at);
         let (old_parent, old_cascade) = (known.parent.clone(), known.cascade);
+        if entity.weight.is_some() {
+            self.weighted.store(true, Ordering::Release);
+        }
         known.set(entity, parent.clone());
         let moved = was_known && (old_parent != parent || old_cascade != known.cascade);
         if !was_known {

@@ -74,6 +74,8 @@ pub struct Ledger {
     pub(crate) changed: AtomicBool,
     /// Whether accounts may not have adopted what is set on their namespace or resource.
     pub(crate) retermed: AtomicBool,
+    /// Whether an entity has ever had a weight: before that nobody is looked up for it.
+    pub(crate) weighted: AtomicBool,
     /// Minutes before this one have been handed over and are not counted in any more.
     pub(crate) counted_from: AtomicU32,
     pub(crate) available: AtomicBool,
@@ -111,6 +113,7 @@ impl Ledger {
             shape: AtomicU64::new(1),
             changed: AtomicBool::new(false),
             retermed: AtomicBool::new(false),
+            weighted: AtomicBool::new(false),
             counted_from: AtomicU32::new(0),
             available: AtomicBool::new(true),
             blocked: AtomicU64::new(0),

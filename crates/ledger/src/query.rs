@@ -1,6 +1,7 @@
 //! What administrators see: entities, what is set where, and what applies to whom.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tidegate_core::ledger::name::{self, Named};
 use tidegate_core::ledger::{Level, Term};
@@ -125,6 +126,9 @@ impl Ledger {
 
     /// The weight of an entity.
     pub fn weight(&self, space: SpaceId, entity: &[u8]) -> Option<u32> {
+        if !self.weighted.load(Ordering::Acquire) {
+            return None;
+        }
         let who = self.who(space, entity);
         let mut shard = self.shards.lock(who.shard());
         let at = shard.find(&who)?;

@@ -83,13 +83,14 @@ impl Link {
         within: Duration,
         mut parse: impl FnMut(&[u8]) -> Result<Option<(usize, T)>>,
     ) -> Result<Option<T>> {
-        let deadline = Instant::now() + within;
+        let mut since = None;
         loop {
             if let Some((len, found)) = parse(self.unread())? {
                 self.pass(len);
                 return Ok(Some(found));
             }
-            let left = deadline.saturating_duration_since(Instant::now());
+            // What is there already is taken without a look at the clock.
+            let left = within.saturating_sub(since.get_or_insert_with(Instant::now).elapsed());
             if !self.fill(left)? && left.is_zero() {
                 return Ok(None);
             }

@@ -47,15 +47,16 @@ pub fn reply<T>(
     within: Duration,
     mut read: impl FnMut(&mut Cursor<'_>) -> Result<T>,
 ) -> Result<Option<T>> {
+    let mut extent = Extent::default();
     link.next(within, |bytes| {
-        let Some(len) = value_len(bytes)? else { return Ok(None) };
+        let Some(len) = extent.of_value(bytes)? else { return Ok(None) };
         Ok(Some((len, read(&mut Cursor { bytes: &bytes[..len], at: 0 })?)))
     })
 }
 
 /// The first value in these bytes, if it is all there.
 pub fn first(bytes: &[u8]) -> Result<Option<Cursor<'_>>> {
-    Ok(value_len(bytes)?.map(|len| Cursor { bytes: &bytes[..len], at: 0 }))
+    Ok(Extent::default().of_value(bytes)?.map(|len| Cursor { bytes: &bytes[..len], at: 0 }))
 }
 
 /// Sends one command, and reads its reply, which is an error if it is one.
@@ -79,35 +80,72 @@ pub fn counted(reply: &mut Cursor<'_>) -> Result<u64> {
     text(reply.text()?)?.parse().context("not a number")
 }
 
-/// The length of the first value, nested or not, if it is all there.
-fn value_len(bytes: &[u8]) -> Result<Option<usize>> {
-    let (mut at, mut open) = (0, 1_usize);
-    while open > 0 {
-        let Some(line) = line_len(&bytes[at..]) else { return Ok(None) };
-        let head = &bytes[at..at + line];
-        at += line;
-        open -= 1;
-        match head[0] {
-            b'$' | b'=' => {
-                if let Some(len) = number(&head[1..])? {
-                    at += len + 2;
-                    if at > bytes.len() {
-                        return Ok(None);
-                    }
-                }
-            }
-            b'*' | b'>' | b'~' => open += number(&head[1..])?.unwrap_or(0),
-            b'%' => open += 2 * number(&head[1..])?.unwrap_or(0),
-            _ => {}
-        }
-    }
-    Ok(Some(at))
+/// How far a value is there. What has been looked through is not looked at again when more of it has arrived: a reply of a
+/// hundred messages comes in several pieces.
+struct Extent {
+    at: usize,
+    /// Values to come.
+    open: usize,
 }
 
-/// The number in the head of a value; a negative one stands for nothing.
-fn number(digits: &[u8]) -> Result<Option<usize>> {
-    let number: i64 = text(digits)?.parse().context("not a length")?;
-    Ok(usize::try_from(number).ok())
+impl Default for Extent {
+    fn default() -> Extent {
+        Extent { at: 0, open: 1 }
+    }
+}
+
+impl Extent {
+    /// The length of the first value, nested or not, if it is all there. The bytes begin where they did the last time.
+    fn of_value(&mut self, bytes: &[u8]) -> Result<Option<usize>> {
+        while self.open > 0 {
+            let Some(head) = bytes.get(self.at..).and_then(Head::of) else { return Ok(None) };
+            let mut end = self.at + head.len;
+            let mut held = 0;
+            match head.kind {
+                b'$' | b'=' => end += head.number()?.map_or(0, |len| len + 2),
+                b'*' | b'>' | b'~' => held = head.number()?.unwrap_or(0),
+                b'%' => held = 2 * head.number()?.unwrap_or(0),
+                _ => {}
+            }
+            if end > bytes.len() {
+                return Ok(None);
+            }
+            self.at = end;
+            self.open = self.open - 1 + held;
+        }
+        Ok(Some(self.at))
+    }
+}
+
+/// The line that a value begins with.
+struct Head<'a> {
+    kind: u8,
+    /// What is between the kind and the end of the line.
+    word: &'a [u8],
+    /// Bytes of the line with its end.
+    len: usize,
+}
+
+impl<'a> Head<'a> {
+    fn of(bytes: &'a [u8]) -> Option<Head<'a>> {
+        let len = line_len(bytes)?;
+        let (kind, word) = bytes[..len].split_first()?;
+        Some(Head { kind: *kind, word: word.strip_suffix(b"\r\n").unwrap_or_default(), len })
+    }
+
+    /// The number that it says; a negative one stands for nothing.
+    fn number(&self) -> Result<Option<usize>> {
+        if self.word.first() == Some(&b'-') {
+            return Ok(None);
+        }
+        // By hand, since this is most of what a driver does for a message.
+        let number = self.word.iter().try_fold(0_usize, |number, byte| {
+            let digit = usize::from(byte.wrapping_sub(b'0'));
+            (digit < 10 && number < usize::MAX / 100).then(|| number * 10 + digit)
+        });
+        let number = number.filter(|_| !self.word.is_empty());
+        number.map(Some).with_context(|| format!("not a length: {}", self.word.escape_ascii()))
+    }
 }
 
 /// Reads a value that is all there.
@@ -136,22 +174,21 @@ impl<'a> Cursor<'a> {
     /// The next value. A refusal is an error.
     pub fn item(&mut self) -> Result<Item<'a>> {
         let rest = &self.bytes[self.at..];
-        let line = line_len(rest).context("a reply that ends too soon")?;
-        let head = rest[1..line].strip_suffix(b"\r\n").context("a line without its end")?;
-        self.at += line;
-        Ok(match rest[0] {
-            b'-' => bail!("refused: {}", text(head)?),
-            b'$' | b'=' => match number(head)? {
+        let head = Head::of(rest).context("a reply that ends too soon")?;
+        self.at += head.len;
+        Ok(match head.kind {
+            b'-' => bail!("refused: {}", text(head.word)?),
+            b'$' | b'=' => match head.number()? {
                 None => Item::Nil,
                 Some(len) => {
                     self.at += len + 2;
-                    Item::Text(rest.get(line..line + len).context("a reply that ends too soon")?)
+                    Item::Text(rest.get(head.len..head.len + len).context("a reply that ends too soon")?)
                 }
             },
-            b'*' | b'>' | b'~' => number(head)?.map_or(Item::Nil, Item::Many),
-            b'%' => number(head)?.map_or(Item::Nil, |pairs| Item::Many(2 * pairs)),
+            b'*' | b'>' | b'~' => head.number()?.map_or(Item::Nil, Item::Many),
+            b'%' => head.number()?.map_or(Item::Nil, |pairs| Item::Many(2 * pairs)),
             b'_' => Item::Nil,
-            _ => Item::Text(head),
+            _ => Item::Text(head.word),
         })
     }
 
@@ -190,7 +227,11 @@ mod tests {
     use super::*;
 
     fn check(bytes: &str, len: Option<usize>) {
-        assert_eq!(value_len(bytes.as_bytes()).unwrap(), len, "{bytes:?}");
+        assert_eq!(Extent::default().of_value(bytes.as_bytes()).unwrap(), len, "{bytes:?}");
+        // The same if it comes byte by byte.
+        let mut extent = Extent::default();
+        let found = (0..=bytes.len()).find_map(|end| extent.of_value(&bytes.as_bytes()[..end]).unwrap());
+        assert_eq!(found, len, "{bytes:?} in pieces");
     }
 
     #[test]
@@ -216,6 +257,13 @@ mod tests {
         assert_eq!(cursor.text().unwrap(), b"XADD");
         cursor.skip().unwrap();
         assert_eq!(cursor.text().unwrap().len(), 1024);
+    }
+
+    #[test]
+    fn a_length_is_a_number() {
+        for wrong in ["$1x\r\n", "*99999999999999999999999\r\n"] {
+            assert!(Extent::default().of_value(wrong.as_bytes()).is_err(), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 /// Counts of one load, shared by its threads.
 pub struct Window {
     counts: Mutex<Counts>,
-    changed: Condvar,
+    /// More may be sent.
+    room: Condvar,
+    /// There is something to consume.
+    goods: Condvar,
     bounds: Bounds,
     start: Instant,
 }
@@ -35,11 +38,18 @@ struct Counts {
     failed: bool,
 }
 
+impl Counts {
+    /// Whether all is consumed and nothing more will come.
+    fn is_over(&self) -> bool {
+        self.producers == 0 && self.acked == self.produced
+    }
+}
+
 impl Window {
     /// For so many producers.
     pub fn new(producers: usize, bounds: Bounds) -> Window {
         let counts = Mutex::new(Counts { producers, ..Counts::default() });
-        Window { counts, changed: Condvar::new(), bounds, start: Instant::now() }
+        Window { counts, room: Condvar::new(), goods: Condvar::new(), bounds, start: Instant::now() }
     }
 
     /// A thread that panicked has failed the load anyway.
@@ -47,58 +57,74 @@ impl Window {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_while(&self, waits: impl Fn(&Counts) -> bool) -> MutexGuard<'_, Counts> {
-        let wait = self.changed.wait_while(self.lock(), |counts| !counts.failed && waits(counts));
+    fn wait_while(&self, woken: &Condvar, waits: impl Fn(&Counts) -> bool) -> MutexGuard<'_, Counts> {
+        let wait = woken.wait_while(self.lock(), |counts| !counts.failed && waits(counts));
         wait.unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn change(&self, change: impl FnOnce(&mut Counts)) {
-        change(&mut self.lock());
-        self.changed.notify_all();
+    fn wake_all(&self) {
+        self.room.notify_all();
+        self.goods.notify_all();
     }
 
     /// Waits until so many more may be sent. False when the load has failed.
     pub fn may_send(&self, count: usize) -> bool {
         let Bounds { first, most } = self.bounds;
-        let mut counts =
-            self.wait_while(|counts| counts.sent + count > counts.acked + most.min(first + counts.acked));
+        let is_full = |counts: &Counts| counts.sent + count > counts.acked + most.min(first + counts.acked);
+        let mut counts = self.wait_while(&self.room, is_full);
         counts.sent += count;
+        // Whoever is woken wakes the next one.
+        if !is_full(&counts) {
+            self.room.notify_one();
+        }
         !counts.failed
     }
 
-    /// So many were confirmed.
+    /// So many were confirmed: one consumer more has something to do.
     pub fn produced(&self, count: usize) {
-        self.change(|counts| counts.produced += count);
+        self.lock().produced += count;
+        self.goods.notify_one();
     }
 
     /// A producer has ended.
     pub fn producer_ended(&self) {
-        self.change(|counts| counts.producers -= 1);
+        self.lock().producers -= 1;
+        self.wake_all();
     }
 
     /// Waits until there is something to consume, and promises up to so many. None when everything has been consumed.
     pub fn claim(&self, most: usize) -> Option<usize> {
-        let mut counts = self.wait_while(|counts| {
-            counts.produced == counts.claimed && (counts.producers > 0 || counts.acked < counts.produced)
-        });
+        let mut counts =
+            self.wait_while(&self.goods, |counts| counts.produced == counts.claimed && !counts.is_over());
         let claim = (counts.produced - counts.claimed).min(most);
         counts.claimed += claim;
+        if counts.produced > counts.claimed {
+            self.goods.notify_one();
+        }
         (claim > 0 && !counts.failed).then_some(claim)
     }
 
     /// So many of a claim were acknowledged; the others are for somebody else.
     pub fn acked(&self, count: usize, claim: usize) {
         let now = self.start.elapsed();
-        self.change(|counts| {
-            counts.acked += count;
-            counts.claimed -= claim - count;
-            counts.last_ack = now;
-        });
+        let mut counts = self.lock();
+        counts.acked += count;
+        counts.claimed -= claim - count;
+        counts.last_ack = now;
+        let (is_over, returns) = (counts.is_over(), count < claim);
+        drop(counts);
+        self.room.notify_one();
+        if is_over {
+            self.goods.notify_all();
+        } else if returns {
+            self.goods.notify_one();
+        }
     }
 
     /// Ends the load early.
     pub fn fail(&self) {
-        self.change(|counts| counts.failed = true);
+        self.lock().failed = true;
+        self.wake_all();
     }
 
     /// How long the load has been under way.

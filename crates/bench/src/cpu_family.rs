@@ -20,7 +20,8 @@ pub fn read(pid: u32) -> Result<Duration> {
     Ok(total)
 }
 
-fn children(pid: u32) -> Result<Vec<u32>> {
+/// What that process has started and not waited for.
+pub fn children(pid: u32) -> Result<Vec<u32>> {
     let tasks = format!("/proc/{pid}/task");
     let mut found = Vec::new();
     for task in fs::read_dir(&tasks).with_context(|| format!("cannot list {tasks}"))? {

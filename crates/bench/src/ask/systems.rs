@@ -6,6 +6,8 @@ pub const REDIS_INCR: &str = "redis-server INCR";
 pub const REDIS_LUA: &str = "redis-server Lua bucket";
 /// The server that the Ask door replaces.
 pub const THROTTLECRAB: &str = "throttlecrab-server";
+/// What the machine itself takes: a thread that decides nothing, and answers.
+pub const ANSWER: &str = "a thread that answers";
 /// Tidegate under its own command.
 pub const TIDEGATE: &str = "tidegate";
 /// Tidegate under redis-cell's command.

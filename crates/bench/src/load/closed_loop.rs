@@ -146,7 +146,8 @@ mod tests {
 
     fn run(line: &'static [u8]) -> Result<Outcome> {
         let lasting = Duration::from_millis(20);
-        let load = ClosedLoop { address: toy::answering(line), connections: 3, pipeline: 7, lasting };
+        let load =
+            ClosedLoop { address: toy::answering(line).unwrap(), connections: 3, pipeline: 7, lasting };
         load.run(&resp::incr(16), &mut RandomKeys::below(10))
     }
 

@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_last_batch_may_be_smaller() {
-        let address = toy::answering(b":1\r\n");
+        let address = toy::answering(b":1\r\n").unwrap();
         let run_delay = RunDelay::of_process_and_this_thread(std::process::id()).unwrap();
         let insertion = Insertion { address, run_delay, keys: 100, batch: 64 };
         let inserted = insertion.run(&resp::incr(200)).unwrap();

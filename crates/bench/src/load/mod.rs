@@ -15,8 +15,7 @@ pub mod paced;
 pub mod redis_benchmark;
 pub mod resp;
 pub mod template;
-#[cfg(test)]
-pub(crate) mod toy;
+pub mod toy;
 pub mod wire;
 
 pub use outcome::Outcome;

@@ -19,8 +19,10 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Runs a load against a server, and charges the CPU time that the server used meanwhile to the requests.
+    /// Runs a load against a server that has the machine to itself, and charges the CPU time that the server used meanwhile
+    /// to the requests.
     pub fn measure(server: &Process, load: impl FnOnce() -> Result<Outcome>) -> Result<Figures> {
+        let _alone = server.alone()?;
         let before = server.cpu().read()?;
         let outcome = load()?;
         let cpu = server.cpu().read()? - before;

@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn as_many_requests_as_were_due_are_answered() {
         let lasting = Duration::from_millis(50);
-        let load = Paced { address: toy::answering(b":1\r\n"), rate_per_s: 1000, lasting };
+        let load = Paced { address: toy::answering(b":1\r\n").unwrap(), rate_per_s: 1000, lasting };
         let outcome = load.run(&resp::incr(16), &mut RandomKeys::below(10)).unwrap();
         assert_eq!(outcome.requests, 50);
         assert!(outcome.elapsed >= Duration::from_millis(49));

@@ -1,5 +1,6 @@
 //! The servers that are measured: found or installed, started on free loopback ports, and ended with us.
 
+pub mod alone;
 pub mod beanstalkd;
 pub mod install;
 pub mod nats;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 use tempfile::TempDir;
 
+use super::alone::Alone;
 use crate::cpu::CpuClock;
 use crate::run_delay::RunDelay;
 use crate::workspace::Workspace;
@@ -75,6 +76,11 @@ impl Process {
     /// CPU time that it and its children have used so far.
     pub fn family_cpu(&self) -> Result<Duration> {
         cpu_family::read(self.child.id())
+    }
+
+    /// Has all other servers of this benchmark stand still for as long as the result lives.
+    pub fn alone(&self) -> Result<Alone> {
+        Alone::but_for(self.child.id())
     }
 
     /// What it, and the thread that asks, had to wait for a core.

@@ -228,7 +228,7 @@ mod tests {
     use crate::load::toy;
 
     fn ask(reply: &'static [u8], total: u64) -> Seen {
-        let nodes = [toy::answering(reply), toy::answering(reply)];
+        let nodes = [toy::answering(reply).unwrap(), toy::answering(reply).unwrap()];
         let demand = Demand {
             nodes: &nodes,
             weights: &[3, 1],

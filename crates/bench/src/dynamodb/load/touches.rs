@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn all_are_touched() {
-        touch(toy::answering(b"*2\r\n:1\r\n$-1\r\n"), "r", 20).unwrap();
-        assert!(touch(toy::answering(b""), "r", 0).is_ok());
+        touch(toy::answering(b"*2\r\n:1\r\n$-1\r\n").unwrap(), "r", 20).unwrap();
+        assert!(touch(toy::answering(b"").unwrap(), "r", 0).is_ok());
     }
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::peers::Process;
+use crate::peers::alone::Alone;
 use crate::queue::broker::Broker;
 use crate::queue::load::Life;
 use crate::row::Figures;
@@ -12,10 +13,11 @@ use crate::row::Figures;
 /// How long a server may take until its queue is empty.
 const EMPTY_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server while it works.
+/// A server while it works, and no other does.
 pub struct Cost<'a> {
     process: &'a Process,
     before: Duration,
+    _alone: Alone,
 }
 
 impl Cost<'_> {
@@ -23,7 +25,7 @@ impl Cost<'_> {
     pub fn of(process: &Process) -> Result<Cost<'_>> {
         // SAFETY: takes no arguments and cannot fail.
         unsafe { libc::sync() };
-        Ok(Cost { process, before: process.family_cpu()? })
+        Ok(Cost { process, _alone: process.alone()?, before: process.family_cpu()? })
     }
 
     /// CPU time that the server and its children have used since.

@@ -27,6 +27,16 @@ pub struct Pass {
 }
 
 impl<Plan, Stage> Round<'_, Plan, Stage> {
+    /// Goes through so many short rounds instead of one: what is compared lies close together in time, and what the machine
+    /// does within seconds falls on all alike.
+    pub fn in_stretches(&mut self, stretches: usize, mut run: impl FnMut(&mut Round<'_, Plan, Stage>)) {
+        for stretch in 0..stretches {
+            let Pass { repeat, repeats } = self.pass;
+            let pass = Pass { repeat: repeat * stretches + stretch, repeats: repeats * stretches };
+            run(&mut Round { plan: self.plan, stage: self.stage, pass, samples: self.samples });
+        }
+    }
+
     /// Makes one run and keeps its figures, or the reason why there are none.
     pub fn measure(&mut self, series: Series, run: impl FnOnce(&Plan, &Stage) -> Result<Figures>) {
         self.announce(&format!("{}: {}", series.workload, series.system));

@@ -10,15 +10,17 @@ pub fn workload(pairs: usize) -> String {
     format!("life of 1 KB, batches of 100, {pairs}+{pairs} connections")
 }
 
-/// Every system once.
+/// Every system, in short stretches.
 pub fn run(round: &mut Round<'_>) {
     for &pairs in round.plan.pairs {
-        for system in round.in_turn(System::ALL) {
-            round.measure(Series::new(system.name(), workload(pairs)), |plan, stage| {
-                let staged = stage.staged(system)?;
-                let life = Life { pairs, lasting: plan.lasting };
-                Cost::of_life(staged.process(), &*staged.broker, life)
-            });
-        }
+        round.in_stretches(round.plan.lives, |round| {
+            for system in round.in_turn(System::ALL) {
+                round.measure(Series::new(system.name(), workload(pairs)), |plan, stage| {
+                    let staged = stage.staged(system)?;
+                    let life = Life { pairs, lasting: plan.stretch };
+                    Cost::of_life(staged.process(), &*staged.broker, life)
+                });
+            }
+        });
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each workload module runs one round: every system once under each of its loads. [`run`] repeats the rounds.
 
+mod beside;
 pub mod broker;
 mod disk;
 mod fifo;

@@ -24,8 +24,14 @@ pub struct Plan {
     pub idle: Duration,
     /// How long a throttled rate is watched.
     pub rate_lasting: Duration,
-    /// Stretches of each side where two are compared closely.
+    /// How long a stretch is where systems are compared in turn.
+    pub stretch: Duration,
+    /// How many of them each system has in a round.
+    pub lives: usize,
+    /// How many each side has where two are compared closely.
     pub stretches: usize,
+    /// How many each of two builds has.
+    pub turns: usize,
 }
 
 impl Plan {
@@ -39,7 +45,10 @@ impl Plan {
         many: 1_000_000,
         idle: Duration::from_secs(10),
         rate_lasting: Duration::from_secs(5),
-        stretches: 4,
+        stretch: Duration::from_millis(400),
+        lives: 6,
+        stretches: 12,
+        turns: 60,
     };
     /// Within a minute, once the server and its peers are built and installed.
     pub const QUICK: Plan = Plan {
@@ -51,7 +60,10 @@ impl Plan {
         many: 100_000,
         idle: Duration::from_secs(2),
         rate_lasting: Duration::from_secs(2),
-        stretches: 2,
+        stretch: Duration::from_millis(300),
+        lives: 3,
+        stretches: 6,
+        turns: 16,
     };
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::beside;
 use super::plan::Plan;
 use super::round::Round;
 use super::stage::Stage;
@@ -26,6 +27,9 @@ pub struct Options {
     /// Measure this binary instead of building the checkout's
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
+    /// Compare with this binary: lives in short stretches, in turn, and nothing else
+    #[arg(long, value_name = "FILE", conflicts_with = "only")]
+    beside: Option<PathBuf>,
 }
 
 /// Measures, prints the table and the targets, and writes `queue.json`.
@@ -34,6 +38,10 @@ pub fn run(options: Options) -> Result<()> {
     let chosen = if options.only.is_empty() { Workload::ALL.to_vec() } else { options.only };
     let stage = Stage::new(Workspace::locate()?, options.server);
     let mut samples = Samples::new("queue");
+    if let Some(other) = &options.beside {
+        beside::run(&plan, &stage, other, &mut samples)?;
+        return report::publish(&Workspace::locate()?, &samples, &beside::targets());
+    }
     for repeat in 0..plan.repeats {
         for workload in &chosen {
             let pass = Pass { repeat, repeats: plan.repeats };

@@ -10,6 +10,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use serde_json::json;
 use tidegate_core::queue::FlowKey;
+use tidegate_engine::definition::Lent;
 use tidegate_engine::engine::{Engine, Options, Port, Question};
 use tidegate_engine::{
     Admin, Delivery, Due, Enqueue, Handle, Op, Outcome, Receive, Running, Submission, Task,
@@ -82,9 +83,9 @@ fn main() {
     let queue = directory.queue("default", "q").expect("a queue");
 
     let payload = [b'x'; 1024];
-    let enqueue = |n: u64| {
+    let enqueue = |n: u64, lent: &Lent| {
         Op::Enqueue(Enqueue {
-            queue: queue.clone(),
+            queue: lent.clone(),
             flow: FlowKey::new(format!("tenant:{:06}", random(n) % flows).as_bytes()),
             weight: None,
             cost: 1,
@@ -95,15 +96,19 @@ fn main() {
             payload: Bytes::copy_from_slice(&payload),
         })
     };
+    let batch = |first: u64, count: u64| {
+        let lent = Lent::from(queue.clone());
+        (first..first + count).map(|n| enqueue(n, &lent)).collect()
+    };
     let mut next = waiting;
-    submit(&handle, (0..waiting).map(enqueue).collect()).recv().expect("an answer");
+    submit(&handle, batch(0, waiting)).recv().expect("an answer");
     let started = Instant::now();
     let before = ["", "engine"].map(spent_ns);
     let mut produced = Vec::new();
     let mut done = 0;
     while done < messages {
         while produced.len() < 8 && next < messages + waiting {
-            produced.push(submit(&handle, (next..next + BATCH).map(enqueue).collect()));
+            produced.push(submit(&handle, batch(next, BATCH)));
             next += BATCH;
         }
         for answer in produced.drain(..) {

@@ -1,5 +1,8 @@
 //! A queue as it is kept: who it is and what it is told to be.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tidegate_core::queue::QueueId;
 
@@ -42,6 +45,26 @@ impl Definition {
     /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.kept.settings
+    }
+}
+
+/// A definition that is lent to the messages of one batch. Threads that count the owners of the definition itself up and
+/// down for each message would wait for one another; the owners of this are counted by themselves.
+#[derive(Clone, Debug)]
+#[expect(clippy::redundant_allocation, reason = "the second count of owners is what this is for")]
+pub struct Lent(Arc<Arc<Definition>>);
+
+impl From<Arc<Definition>> for Lent {
+    fn from(definition: Arc<Definition>) -> Lent {
+        Lent(Arc::new(definition))
+    }
+}
+
+impl Deref for Lent {
+    type Target = Arc<Definition>;
+
+    fn deref(&self) -> &Arc<Definition> {
+        &self.0
     }
 }
 

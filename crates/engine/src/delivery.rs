@@ -4,12 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use tidegate_core::Nanos;
-use tidegate_core::queue::Receipt;
+use tidegate_core::queue::{Place, Receipt};
 use tidegate_store::Error;
 use tidegate_store::disk::Disk;
-use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned};
+use tidegate_store::journal::{Body, DeadLetter, MessageRecord, Pinned, Pins, Reader};
 
-use crate::definition::Definition;
+use crate::definition::{Definition, Lent};
 
 /// A delivered message. Its body is read by whoever writes it out, not by the engine.
 pub struct Delivery<D: Disk> {
@@ -20,7 +20,7 @@ pub struct Delivery<D: Disk> {
     /// When its lease ends, unless it is extended.
     pub deadline: Nanos,
     /// The queue it comes from.
-    pub queue: Arc<Definition>,
+    pub queue: Lent,
     pub(crate) pinned: Pinned<D>,
 }
 
@@ -45,6 +45,29 @@ impl<D: Disk> Delivery<D> {
     pub fn dead_letter<'b>(&self, message: &MessageRecord<'b>) -> Option<DeadLetter<'b>> {
         // Back in the queue it came from, it is none.
         message.dead.filter(|_| message.queue == self.queue.id)
+    }
+}
+
+/// What the deliveries of one turn own together: most are of the same queue, and lie in the same segment.
+pub(crate) struct Lending<D: Disk> {
+    pins: Pins<D>,
+    queue: Option<Lent>,
+}
+
+impl<D: Disk> Lending<D> {
+    pub fn new(reader: Reader<D>) -> Lending<D> {
+        Lending { pins: reader.pins(), queue: None }
+    }
+
+    pub fn queue(&mut self, definition: &Arc<Definition>) -> Lent {
+        match &self.queue {
+            Some(queue) if Arc::ptr_eq(queue, definition) => queue.clone(),
+            _ => self.queue.insert(definition.clone().into()).clone(),
+        }
+    }
+
+    pub fn pin(&mut self, place: Place) -> Pinned<D> {
+        self.pins.pin(place).expect("the segment of a live message is there")
     }
 }
 

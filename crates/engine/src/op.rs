@@ -8,7 +8,7 @@ use tidegate_core::Limit;
 use tidegate_core::queue::{ConsumerId, FlowKey, MessageId, QueueId, Receipt};
 use tidegate_ledger::{Edit, LeaseTerms};
 
-use crate::definition::Definition;
+use crate::definition::Lent;
 
 /// Operations that arrived together: answered together, in order.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ pub enum Op<S> {
 #[derive(Clone, Debug)]
 pub struct Enqueue {
     /// The queue, as its sender saw it.
-    pub queue: Arc<Definition>,
+    pub queue: Lent,
     /// The fairness key.
     pub flow: FlowKey,
     /// The weight of its flow from now on.

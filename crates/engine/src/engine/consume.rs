@@ -2,14 +2,14 @@
 
 use tidegate_core::Nanos;
 use tidegate_core::queue::{ConsumerId, Delivered, MessageId, QueueId};
-use tidegate_store::journal::{Pins, Record};
+use tidegate_store::journal::Record;
 
 use super::apply::Applied;
 use super::grants::Spent;
 use super::held::{Need, Output};
 use super::port::Port;
 use super::state::{Engine, Slot};
-use crate::delivery::Delivery;
+use crate::delivery::{Delivery, Lending};
 use crate::op::Receive;
 use crate::outcome::{Outcome, Refused};
 use crate::settings::NANOS_PER_MS;
@@ -114,7 +114,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// Writes down a delivery and sets it aside for its consumer.
-    pub(super) fn delivered(&mut self, delivered: Delivered, pins: &mut Pins<P::Disk>) {
+    pub(super) fn delivered(&mut self, delivered: Delivered, lending: &mut Lending<P::Disk>) {
         let Delivered { queue, consumer, receipt, attempts, place, deadline } = delivered;
         self.append(&Record::Delivered { id: receipt.id, delivery: receipt.delivery, deadline });
         let Some(queue) = self.queues.get_mut(&queue) else { return };
@@ -129,8 +129,8 @@ impl<P: Port> Engine<P> {
             receipt,
             attempts,
             deadline,
-            queue: queue.definition.clone(),
-            pinned: pins.pin(place).expect("the segment of a live message is there"),
+            queue: lending.queue(&queue.definition),
+            pinned: lending.pin(place),
         });
     }
 

@@ -5,6 +5,7 @@ use tidegate_core::Nanos;
 use super::job::Job;
 use super::port::Port;
 use super::state::Engine;
+use crate::delivery::Lending;
 
 /// Deliveries and timers of one turn, at most: the inbox is looked at in between.
 const MOST_PER_TURN: usize = 1024;
@@ -43,10 +44,10 @@ impl<P: Port> Engine<P> {
     fn deliver(&mut self, now: Nanos) -> bool {
         let mut delivered = std::mem::take(&mut self.delivered);
         let more = self.scheduler.deliver(&mut self.limits, now, MOST_PER_TURN, &mut delivered);
-        let mut pins = self.journal.reader().pins();
+        let mut lending = Lending::new(self.journal.reader());
         for delivery in delivered.drain(..) {
             if !self.granted(delivery.receipt, now) {
-                self.delivered(delivery, &mut pins);
+                self.delivered(delivery, &mut lending);
             }
         }
         self.delivered = delivered;

@@ -200,7 +200,7 @@ impl Bench {
 
     pub fn message(&self, queue: &str, payload: &str) -> Enqueue {
         Enqueue {
-            queue: self.engine.directory().queue("default", queue).expect("a queue"),
+            queue: self.engine.directory().queue("default", queue).expect("a queue").into(),
             flow: "default".into(),
             weight: None,
             cost: 1,

@@ -39,7 +39,7 @@ impl World {
             // One flow has messages that cost more than those of the others.
             let cost = if flow == 0 { costly } else { 1 };
             let message = Enqueue {
-                queue: queue.clone(),
+                queue: queue.clone().into(),
                 flow: FlowKey::new(format!("f{flow}").as_bytes()),
                 weight: Some(weight),
                 cost,

@@ -1,11 +1,10 @@
 //! Messages that are sent.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use tidegate_core::ledger::charge::{self, ChargeName};
 use tidegate_core::queue::FlowKey;
-use tidegate_engine::{Definition, Due, Enqueue, Op};
+use tidegate_engine::definition::Lent;
+use tidegate_engine::{Due, Enqueue, Op};
 use tidegate_store::journal::{Headers, MessageRecord};
 
 use super::limits::key_text;
@@ -19,7 +18,7 @@ use crate::world::{Asked, Sent, World};
 impl World {
     /// Sends some messages to some queue, in one submission.
     pub(crate) fn produce(&mut self) -> Result<(), Violation> {
-        let Some(queue) = self.some_queue() else { return Ok(()) };
+        let Some(queue) = self.some_queue().map(Lent::from) else { return Ok(()) };
         let count = *self.chance.pick(&[1, 1, 2, 5, 12]);
         let varied = self.varied.len();
         let ops: Vec<_> = (0..count).map(|_| self.message(&queue)).collect();
@@ -30,7 +29,7 @@ impl World {
         self.submit(ops)
     }
 
-    fn message(&mut self, queue: &Arc<Definition>) -> (Op<Holder>, Asked) {
+    fn message(&mut self, queue: &Lent) -> (Op<Holder>, Asked) {
         let tag = self.next_tag;
         self.next_tag += 1;
         let flow = self.chance.below(WEIGHTS.len() as u64) as FlowNumber;

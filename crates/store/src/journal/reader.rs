@@ -19,9 +19,14 @@ pub struct Reader<D: Disk> {
 
 /// A place that can be read for as long as this lives, even if the cleaner removes its segment meanwhile.
 pub struct Pinned<D: Disk> {
-    pub(super) files: Arc<Files<D>>,
-    pub(super) segment: Arc<Segment<D>>,
+    pub(super) pin: Arc<Pin<D>>,
     pub(super) place: Place,
+}
+
+/// What keeps a segment readable.
+pub(super) struct Pin<D: Disk> {
+    pub files: Arc<Files<D>>,
+    pub segment: Arc<Segment<D>>,
 }
 
 impl<D: Disk> Reader<D> {
@@ -37,13 +42,16 @@ impl<D: Disk> Reader<D> {
 
     /// Keeps `place` readable. None if its segment has been removed.
     pub fn pin(&self, place: Place) -> Option<Pinned<D>> {
-        let segment = self.files.get(place.segment)?;
-        Some(Pinned { files: self.files.clone(), segment, place })
+        Some(Pinned { pin: Arc::new(self.pin_segment(place)?), place })
     }
 
     /// Keeps many places readable, one after the other.
     pub fn pins(self) -> Pins<D> {
         Pins { reader: self, last: None }
+    }
+
+    fn pin_segment(&self, place: Place) -> Option<Pin<D>> {
+        Some(Pin { segment: self.files.get(place.segment)?, files: self.files.clone() })
     }
 
     fn missing(&self, place: Place) -> Error {
@@ -55,19 +63,20 @@ impl<D: Disk> Reader<D> {
     }
 }
 
-/// Pins places of which most are in the segment of the one before: that is looked up once.
+/// Pins places of which most are in the segment of the one before: that is looked up once, and all of them count as one
+/// of its owners. Those who read let go of them on other threads, which would wait for one another over each place.
 pub struct Pins<D: Disk> {
     reader: Reader<D>,
-    last: Option<Arc<Segment<D>>>,
+    last: Option<Arc<Pin<D>>>,
 }
 
 impl<D: Disk> Pins<D> {
     /// As [`Reader::pin`].
     pub fn pin(&mut self, place: Place) -> Option<Pinned<D>> {
-        if self.last.as_ref().is_none_or(|last| last.name.0 != place.segment) {
-            self.last = self.reader.files.get(place.segment);
+        if self.last.as_ref().is_none_or(|last| last.segment.name.0 != place.segment) {
+            self.last = self.reader.pin_segment(place).map(Arc::new);
         }
-        Some(Pinned { files: self.reader.files.clone(), segment: self.last.clone()?, place })
+        Some(Pinned { pin: self.last.clone()?, place })
     }
 }
 
@@ -79,7 +88,7 @@ impl<D: Disk> Pinned<D> {
 
     /// Reads the message, whose batch must have been written.
     pub fn read(&self) -> Result<Body, Error> {
-        read(&self.files, &self.segment, self.place)
+        read(&self.pin.files, &self.pin.segment, self.place)
     }
 }
 
@@ -141,7 +150,7 @@ impl<D: Disk> Clone for Reader<D> {
 
 impl<D: Disk> Clone for Pinned<D> {
     fn clone(&self) -> Pinned<D> {
-        Pinned { files: self.files.clone(), segment: self.segment.clone(), place: self.place }
+        Pinned { pin: self.pin.clone(), place: self.place }
     }
 }
 

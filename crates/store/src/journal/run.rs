@@ -18,7 +18,7 @@ impl<D: Disk> Pinned<D> {
     /// other, and are asked for in that order, are read together.
     pub fn read_all(pins: &[&Pinned<D>]) -> Vec<Result<Body, Error>> {
         let Some(first) = pins.first() else { return Vec::new() };
-        let mut found: Vec<Found> = first.files.recent_all(pins.iter().map(|pinned| pinned.place));
+        let mut found: Vec<Found> = first.pin.files.recent_all(pins.iter().map(|pinned| pinned.place));
         let mut bodies = Vec::with_capacity(pins.len());
         while bodies.len() < pins.len() {
             let at = bodies.len();
@@ -46,7 +46,7 @@ fn run_length<D: Disk>(pins: &[&Pinned<D>], found: &[Found]) -> usize {
     let belongs = |(pair, found): &(&[&Pinned<D>], &Found)| {
         let gap = pair[1].place.offset.checked_sub(pair[0].end());
         found.is_none()
-            && Arc::ptr_eq(&pair[0].segment, &pair[1].segment)
+            && Arc::ptr_eq(&pair[0].pin.segment, &pair[1].pin.segment)
             && gap.is_some_and(|gap| gap <= GAP_BYTES)
             && pair[1].end() - start <= RUN_BYTES
     };
@@ -56,7 +56,7 @@ fn run_length<D: Disk>(pins: &[&Pinned<D>], found: &[Found]) -> usize {
 fn read_run<D: Disk>(pins: &[&Pinned<D>], bodies: &mut Vec<Result<Body, Error>>) {
     let start = pins[0].place.offset;
     let mut bytes = vec![0; (pins[pins.len() - 1].end() - start) as usize];
-    let segment = &pins[0].segment;
+    let segment = &pins[0].pin.segment;
     let read = segment.file().and_then(|file| file.read_at(&mut bytes, start.into()));
     let bytes = Arc::new(bytes);
     for pinned in pins {

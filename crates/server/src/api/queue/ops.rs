@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use tidegate_core::queue::{ConsumerId, QueueId, Receipt};
+use tidegate_engine::definition::Lent;
 use tidegate_engine::op::{Cost, WaitingAcquire};
-use tidegate_engine::{Admin, Close, Definition, Nack, Receive};
+use tidegate_engine::{Admin, Close, Nack, Receive};
 
 use super::admin::{AdminCall, Told};
 use super::message::{NewMessage, check_key};
@@ -35,7 +36,7 @@ pub struct Ops {
     /// Bytes of payloads.
     bytes: usize,
     /// The queue that was named last: most calls name the same one again.
-    last: Option<Arc<Definition>>,
+    last: Option<Lent>,
     /// How often each operation was asked for, to be counted once.
     asked: [u64; QueueOperation::ALL.len()],
 }
@@ -212,14 +213,12 @@ impl Ops {
         Ok(told)
     }
 
-    /// Borrowed: threads that count the owners of a queue up and down for each message wait for one another.
-    fn queue(&mut self, namespace: &NamespaceName, name: &[u8]) -> Result<&Arc<Definition>, Refusal> {
-        let same = |queue: &Arc<Definition>| {
-            queue.name().as_bytes() == name && queue.kept.namespace == namespace.as_str()
-        };
+    fn queue(&mut self, namespace: &NamespaceName, name: &[u8]) -> Result<&Lent, Refusal> {
+        let same =
+            |queue: &Lent| queue.name().as_bytes() == name && queue.kept.namespace == namespace.as_str();
         let queue = match self.last.take() {
             Some(queue) if same(&queue) => queue,
-            _ => self.queues.queue(namespace, name)?,
+            _ => self.queues.queue(namespace, name)?.into(),
         };
         Ok(self.last.insert(queue))
     }

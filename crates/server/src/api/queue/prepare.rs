@@ -1,11 +1,10 @@
 //! What a message is delivered by: what it says itself, else what the queue's hook says, else its templates, else the
 //! defaults.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use tidegate_core::queue::FlowKey;
-use tidegate_engine::{Definition, Enqueue};
+use tidegate_engine::Enqueue;
+use tidegate_engine::definition::Lent;
 use tidegate_store::journal::Headers;
 
 use super::message::{MAX_CHARGES, MAX_COST, MAX_KEY_BYTES, MAX_WEIGHT, NewMessage};
@@ -51,11 +50,7 @@ pub struct Chosen {
 }
 
 /// Makes a message ready for its queue.
-pub fn prepare(
-    queue: Arc<Definition>,
-    mut message: NewMessage<'_>,
-    bounds: &Bounds,
-) -> Result<Prepared, Refusal> {
+pub fn prepare(queue: Lent, mut message: NewMessage<'_>, bounds: &Bounds) -> Result<Prepared, Refusal> {
     message.check(bounds)?;
     let (weight, cost, due) = (message.checked_weight()?, message.checked_cost()?, message.due()?);
     let charges = message.said_charges()?;
@@ -125,10 +120,12 @@ fn sound(key: Vec<u8>) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use serde_json::{Value, json};
     use tidegate_core::queue::QueueId;
-    use tidegate_engine::Settings;
     use tidegate_engine::definition::Kept;
+    use tidegate_engine::{Definition, Settings};
 
     use super::*;
 
@@ -140,7 +137,7 @@ mod tests {
         max_table_wait_ms: 1000,
     };
 
-    fn queue(settings: Value) -> Arc<Definition> {
+    fn queue(settings: Value) -> Lent {
         let kept = Kept {
             namespace: "default".to_owned(),
             name: "q".to_owned(),
@@ -148,7 +145,7 @@ mod tests {
             paused: false,
             dead_letters_of: None,
         };
-        Arc::new(Definition { id: QueueId(1), version: 1, kept })
+        Arc::new(Definition { id: QueueId(1), version: 1, kept }).into()
     }
 
     fn templated() -> Value {

@@ -61,7 +61,7 @@ impl Hooks {
                     places.push(place);
                     messages.push(message);
                 }
-                None => queues.push((queue.clone(), vec![place], vec![message])),
+                None => queues.push((Arc::clone(queue), vec![place], vec![message])),
             }
         }
         let ask = |(queue, places, messages)| Asked { places, answer: self.run(queue, messages) };

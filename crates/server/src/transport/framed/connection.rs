@@ -6,14 +6,14 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::deadline::Deadline;
-use super::duplex::Leaving;
-use super::{Buffers, Next, Progress, Protocol};
+use super::duplex::{Leaving, MAX_UNSENT};
+use super::{Buffers, Input, Next, Progress, Protocol};
 use crate::api::Refusal;
 use crate::config;
 
@@ -84,39 +84,55 @@ pub(super) struct Connection<'a, P> {
 impl<P: Protocol> Connection<'_, P> {
     /// Reads what there is, answers it and starts to write the answers.
     pub(super) fn poll_read_turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<Next>> {
-        let mut input = self.buffers.input.borrow_mut();
-        let mut read = ReadBuf::new(&mut input);
-        ready!(Pin::new(&mut self.stream).poll_read(context, &mut read))?;
-        let read = read.filled();
-        if read.is_empty() {
+        let mut incoming = self.buffers.incoming.borrow_mut();
+        if ready!(incoming.poll_read(&mut self.stream, &self.held, context))? == 0 {
             return Poll::Ready(Ok(Next::Close));
         }
-        if !self.held.is_empty() {
-            self.held.extend_from_slice(read);
+        if !incoming.carries(&self.held) {
+            self.held.extend_from_slice(incoming.bytes());
             return Poll::Ready(self.held_turn(context));
         }
-        let progress = self.answer(read, context)?;
-        self.held.extend_from_slice(&read[progress.consumed..]);
-        Poll::Ready(Ok(self.settle(progress, true)))
+        let begun = !self.held.is_empty();
+        self.held.clear();
+        let progress = incoming.turn(|input| {
+            let progress = self.answer(input, context)?;
+            self.held.extend_from_slice(&input.bytes()[progress.consumed..]);
+            Ok::<_, io::Error>(progress)
+        })?;
+        Poll::Ready(Ok(self.settle(progress, !begun || progress.consumed > 0)))
     }
 
     /// The same for bytes that arrived before.
     pub(super) fn held_turn(&mut self, context: &mut Context<'_>) -> io::Result<Next> {
         let mut held = std::mem::take(&mut self.held);
-        let progress = self.answer(&held, context)?;
+        let progress = self.answer(Input::from(&held[..]), context)?;
         held.drain(..progress.consumed);
         self.held = held;
         Ok(self.settle(progress, progress.consumed > 0))
     }
 
     /// Decides whole requests and sends their answers, as far as the socket takes them.
-    fn answer(&mut self, input: &[u8], context: &mut Context<'_>) -> io::Result<Progress> {
+    fn answer(&mut self, input: Input<'_>, context: &mut Context<'_>) -> io::Result<Progress> {
         let mut output = self.buffers.output.borrow_mut();
         output.clear();
         let progress = self.protocol.answer(input, self.bounds.max_pipeline, &mut output);
         let sent = self.send(&output, context)?;
         self.unsent.extend_from_slice(&output[sent..]);
         Ok(progress)
+    }
+
+    /// Fetches what has come for the client since, and sends it, as far as the socket takes it.
+    pub(super) fn poll_later(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.unsent.is_empty() {
+            return self.protocol.poll_later(context, &mut self.unsent).map(Ok);
+        }
+        let mut output = self.buffers.output.borrow_mut();
+        output.clear();
+        ready!(self.protocol.poll_later(context, &mut output));
+        let sent = self.send(&output, context)?;
+        self.unsent.extend_from_slice(&output[sent..]);
+        output.shrink_to(MAX_UNSENT);
+        Poll::Ready(Ok(()))
     }
 
     fn send(&mut self, bytes: &[u8], context: &mut Context<'_>) -> io::Result<usize> {

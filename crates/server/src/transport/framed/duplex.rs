@@ -80,8 +80,10 @@ impl<P: Protocol> Connection<'_, P> {
         context: &mut Context<'_>,
     ) -> Poll<io::Result<Event>> {
         self.write_some(patience, context)?;
-        if self.unsent.len() < MAX_UNSENT && self.protocol.poll_later(context, &mut self.unsent).is_ready() {
-            return Poll::Ready(Ok(Event::Later));
+        if self.unsent.len() < MAX_UNSENT
+            && let Poll::Ready(fetched) = self.poll_later(context)
+        {
+            return Poll::Ready(fetched.map(|()| Event::Later));
         }
         if next == Next::Read
             && self.takes_requests()
@@ -110,7 +112,11 @@ impl<P: Protocol> Connection<'_, P> {
                 Poll::Pending => break,
             }
         }
-        self.unsent.drain(..sent);
+        match sent == self.unsent.len() {
+            // A connection that rests holds no memory for bytes.
+            true => self.unsent = Vec::new(),
+            false => drop(self.unsent.drain(..sent)),
+        }
         match (self.unsent.is_empty(), patience.runs) {
             (true, false) => (),
             (true, true) => {

@@ -6,10 +6,12 @@
 mod connection;
 mod deadline;
 mod duplex;
+mod input;
 mod line;
 mod protocol;
 
 pub use connection::{say_goodbye, serve};
 pub use duplex::{HIGH_WATER, MAX_UNSENT};
+pub use input::Input;
 pub use line::Line;
 pub use protocol::{Buffers, FORESIGHT, Next, Progress, Protocol};

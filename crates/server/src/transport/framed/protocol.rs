@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::task::{Context, Poll};
 
+use super::input::{Incoming, Input};
 use crate::api::{Refusal, Transport};
 use crate::config;
 
@@ -17,7 +18,7 @@ pub trait Protocol {
     const SECTION: &'static str;
 
     /// Answers the whole requests at the start of `input`, at most `max` of them, into `output`.
-    fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress;
+    fn answer(&mut self, input: Input<'_>, max: usize, output: &mut Vec<u8>) -> Progress;
 
     /// Writes a refusal that belongs to the connection rather than to a request.
     fn refuse(&mut self, refusal: &Refusal, output: &mut Vec<u8>);
@@ -64,14 +65,15 @@ pub enum Next {
 
 /// The buffers of one loop.
 pub struct Buffers {
-    pub(super) input: RefCell<Box<[u8]>>,
+    pub(super) incoming: RefCell<Incoming>,
     pub(super) output: RefCell<Vec<u8>>,
 }
 
 impl Buffers {
     /// Buffers that read this many bytes at once.
     pub fn new(bounds: &config::Framed) -> Buffers {
-        let input = vec![0; bounds.buffer_bytes].into_boxed_slice();
-        Buffers { input: RefCell::new(input), output: RefCell::new(Vec::with_capacity(bounds.buffer_bytes)) }
+        let room = bounds.buffer_bytes;
+        let (incoming, output) = (Incoming::new(room), Vec::with_capacity(room));
+        Buffers { incoming: RefCell::new(incoming), output: RefCell::new(output) }
     }
 }

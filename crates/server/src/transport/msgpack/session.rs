@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::api::{Api, Batch, Namespace, Refusal, Transport};
-use crate::transport::framed::{FORESIGHT, Next, Progress, Protocol};
+use crate::transport::framed::{FORESIGHT, Input, Next, Progress, Protocol};
 
 use super::request::{self, Command, Request, Shape};
 use super::response::{HEADER, Response};
@@ -111,7 +111,8 @@ impl Protocol for Msgpack {
     const TRANSPORT: Transport = Transport::Msgpack;
     const SECTION: &'static str = "msgpack";
 
-    fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
+    fn answer(&mut self, input: Input<'_>, max: usize, output: &mut Vec<u8>) -> Progress {
+        let input = input.bytes();
         let api = self.api.clone();
         let mut batch = api.begin(Self::TRANSPORT);
         let mut window = Vec::with_capacity((input.len() / TYPICAL_BYTES + 1).min(WINDOW));

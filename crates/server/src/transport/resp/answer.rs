@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::api::{Api, Batch, Refusal, Transport};
-use crate::transport::framed::{FORESIGHT, Next, Progress, Protocol};
+use crate::transport::framed::{FORESIGHT, Input, Next, Progress, Protocol};
 
 use super::commands;
 use super::parse::Parsed;
@@ -32,9 +32,9 @@ impl Resp {
     }
 
     #[inline]
-    fn run(&mut self, batch: &mut Batch<'_>, args: &[&[u8]], output: &mut Vec<u8>) {
+    fn run(&mut self, batch: &mut Batch<'_>, input: Input<'_>, args: &[&[u8]], output: &mut Vec<u8>) {
         let reply = self.reply(output);
-        let mut call = commands::Invocation { batch, session: &mut self.session, reply };
+        let mut call = commands::Invocation { batch, session: &mut self.session, input, reply };
         commands::run(&mut call, &self.api, args);
     }
 }
@@ -43,7 +43,7 @@ impl Protocol for Resp {
     const TRANSPORT: Transport = Transport::Resp;
     const SECTION: &'static str = "resp";
 
-    fn answer(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
+    fn answer(&mut self, input: Input<'_>, max: usize, output: &mut Vec<u8>) -> Progress {
         let mut max = max;
         if !self.session.later.is_idle() {
             self.session.later.begin(output.len());
@@ -86,7 +86,8 @@ impl Protocol for Resp {
 impl Resp {
     /// Answers the whole requests at the start of `input`, or notes where their answers belong.
     #[inline]
-    fn answer_all(&mut self, input: &[u8], max: usize, output: &mut Vec<u8>) -> Progress {
+    fn answer_all(&mut self, arrived: Input<'_>, max: usize, output: &mut Vec<u8>) -> Progress {
+        let input = arrived.bytes();
         let api = self.api.clone();
         let mut batch = api.begin(Transport::Resp);
         let mut window = Window::new(input.len());
@@ -99,7 +100,7 @@ impl Resp {
             }
             for (len, args) in window.requests() {
                 consumed += len;
-                self.run(&mut batch, args, output);
+                self.run(&mut batch, arrived, args, output);
                 if self.session.halt {
                     return self.halt(consumed);
                 }
@@ -111,7 +112,8 @@ impl Resp {
                     left = left.saturating_sub(1);
                     // An empty line is somebody pressing return.
                     if !words.is_empty() {
-                        self.run(&mut batch, &words.iter().map(Vec::as_slice).collect::<Vec<_>>(), output);
+                        let words: Vec<_> = words.iter().map(Vec::as_slice).collect();
+                        self.run(&mut batch, arrived, &words, output);
                     }
                 }
                 Some(Parsed::Partial) => return Progress { consumed, next: Next::Read },

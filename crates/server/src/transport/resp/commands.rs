@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::api::queue::{Ops, Pending};
 use crate::api::{Api, Batch, NamespaceName, Queues, Refusal};
+use crate::transport::framed::Input;
 
 use super::ledger::{acquire, bucket, entity, history, lease, limits};
 use super::queue::shape::Shape;
@@ -18,6 +19,8 @@ pub struct Invocation<'c, 'b> {
     pub batch: &'c mut Batch<'b>,
     /// What the connection has said so far.
     pub session: &'c mut Session,
+    /// What it came with.
+    pub input: Input<'c>,
     /// Takes the answer.
     pub reply: Reply<'c>,
 }

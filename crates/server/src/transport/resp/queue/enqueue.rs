@@ -1,14 +1,11 @@
 //! `ENQUEUE queue payload [KEY k] [WEIGHT n] [COST n] [DELAY ms] [AT unix_ms] [THROTTLE k]... [CHARGE k amount]...
 //! [ENTITY entity resource limit amount]... [HEADER name value]...`
 
-use std::cell::RefCell;
-
-use bytes::{Bytes, BytesMut};
-
 use super::options::{Capitals, Options, Wrong};
 use super::shape::Shape;
 use crate::api::Api;
 use crate::api::queue::{EntityCharge, NewMessage};
+use crate::transport::framed::Input;
 use crate::transport::resp::commands::Invocation;
 
 const USAGE: &str = "ENQUEUE queue payload [KEY k] [WEIGHT n] [COST n] [DELAY ms] [AT unix_ms] [THROTTLE k]... \
@@ -16,7 +13,7 @@ const USAGE: &str = "ENQUEUE queue payload [KEY k] [WEIGHT n] [COST n] [DELAY ms
 
 /// `ENQUEUE`
 pub fn enqueue(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
-    let message = match read(args) {
+    let message = match read(args, call.input) {
         Ok(message) => message,
         Err(wrong) => return call.misused(&wrong),
     };
@@ -27,8 +24,8 @@ pub fn enqueue(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     }
 }
 
-fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
-    let mut message = NewMessage { payload: copied(args[2]), ..NewMessage::default() };
+fn read<'a>(args: &[&'a [u8]], input: Input<'_>) -> Result<NewMessage<'a>, Wrong> {
+    let mut message = NewMessage { payload: input.keep(args[2]), ..NewMessage::default() };
     let mut options = Options::new(args, 3, USAGE);
     while let Some(name) = options.next() {
         match Capitals::of(name).as_bytes() {
@@ -38,11 +35,11 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
             b"DELAY" => message.delay_ms = Some(options.number("the delay")?),
             b"AT" => message.deliver_at_ms = Some(options.number("the time")?),
             b"THROTTLE" => {
-                let key = copied(options.value("the throttle key")?);
+                let key = input.keep(options.value("the throttle key")?);
                 message.throttle_keys.get_or_insert_default().push(key);
             }
             b"CHARGE" => {
-                let key = copied(options.value("the throttle key")?);
+                let key = input.keep(options.value("the throttle key")?);
                 message.charges.push((key, options.number("the amount")?));
             }
             b"ENTITY" => message.entity_charges.push(EntityCharge {
@@ -61,33 +58,15 @@ fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
     Ok(message)
 }
 
-/// Payloads and throttle keys are copied side by side into blocks of this size, and larger ones each by itself.
-const BLOCK_BYTES: usize = 64 * 1024;
-const LARGE_BYTES: usize = BLOCK_BYTES / 4;
-
-thread_local! {
-    /// What is left of this loop's block.
-    static BLOCK: RefCell<BytesMut> = RefCell::new(BytesMut::new());
-}
-
-/// A copy of a payload or a throttle key. The engine frees it on its own thread as soon as it is written down; many that
-/// share a block cost one allocation, over which the two threads do not have to wait for one another.
-fn copied(bytes: &[u8]) -> Bytes {
-    if bytes.len() > LARGE_BYTES {
-        return Bytes::copy_from_slice(bytes);
-    }
-    BLOCK.with_borrow_mut(|block| {
-        if block.capacity() < bytes.len() {
-            *block = BytesMut::with_capacity(BLOCK_BYTES);
-        }
-        block.extend_from_slice(bytes);
-        block.split().freeze()
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
     use super::*;
+
+    fn read<'a>(args: &[&'a [u8]]) -> Result<NewMessage<'a>, Wrong> {
+        super::read(args, Input::from(&b""[..]))
+    }
 
     fn words(line: &str) -> Vec<&[u8]> {
         line.split(' ').map(str::as_bytes).collect()
@@ -108,14 +87,6 @@ mod tests {
             read(&words("ENQUEUE q body ENTITY acme gpt-4 rpm 1 ENTITY acme gpt-4 tpm 500")).unwrap();
         let tpm = EntityCharge { entity: b"acme", resource: b"gpt-4", limit: b"tpm", amount: 500 };
         assert_eq!(charged.entity_charges[1..], [tpm]);
-    }
-
-    #[test]
-    fn payloads_of_any_length_are_copied() {
-        let lengths = [0, 1, 1000, LARGE_BYTES + 1].into_iter().chain([LARGE_BYTES; 5]);
-        let bodies: Vec<_> = lengths.zip(0..).map(|(length, nth)| vec![nth; length]).collect();
-        let copies: Vec<_> = bodies.iter().map(|body| copied(body)).collect();
-        assert_eq!(copies, bodies);
     }
 
     #[test]

@@ -5,16 +5,13 @@
 
 use std::ops::{Index, IndexMut};
 
-use crate::prefetch::prefetch;
+use crate::prefetch::{LINE, prefetch};
 
 /// The number of no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
 const CHUNK_BITS: u32 = 9;
 const CHUNK: usize = 1 << CHUNK_BITS;
-
-/// Bytes that come from memory together.
-const LINE: usize = 64;
 
 /// With a niche in `T` this is as large as `T`.
 pub(super) enum Slot<T> {

@@ -4,11 +4,17 @@ use super::reader::{Body, Pinned};
 use crate::Error;
 use crate::disk::{Disk, DiskFile};
 use std::sync::Arc;
+use tidegate_core::prefetch::prefetch_bytes;
 
 /// The most that is read at once. Stays in a core's own cache until it is taken apart.
 const RUN_BYTES: u32 = 64 * 1024;
 /// Bytes between two messages that are cheaper to read than to skip.
 const GAP_BYTES: u32 = 4 * 1024;
+
+/// How many messages ahead of the one that is looked at their bytes are asked for, and how many of them: the rest of a long
+/// message comes by itself. Those of many flows are anywhere in memory.
+const AHEAD: usize = 2;
+const AHEAD_BYTES: usize = 2 * 1024;
 
 /// A batch that is in memory, and where in it a message is; nothing if it has to be read.
 type Found = Option<(Arc<Vec<u8>>, usize)>;
@@ -22,6 +28,7 @@ impl<D: Disk> Pinned<D> {
         let mut bodies = Vec::with_capacity(pins.len());
         while bodies.len() < pins.len() {
             let at = bodies.len();
+            foresee(pins, &found, at + AHEAD);
             if let Some((bytes, start)) = found[at].take() {
                 let body = Body::kept(bytes, start, pins[at].place);
                 bodies.push(body.map_or_else(|| pins[at].read(), Ok));
@@ -37,6 +44,13 @@ impl<D: Disk> Pinned<D> {
 
     fn end(&self) -> u32 {
         self.place.offset.saturating_add(self.place.len)
+    }
+}
+
+fn foresee<D: Disk>(pins: &[&Pinned<D>], found: &[Found], at: usize) {
+    if let Some(Some((bytes, start))) = found.get(at) {
+        let len = AHEAD_BYTES.min(pins[at].place.len as usize);
+        prefetch_bytes(bytes.get(*start..start + len).unwrap_or_default());
     }
 }
 

@@ -122,29 +122,41 @@ struct Head<'a> {
     kind: u8,
     /// What is between the kind and the end of the line.
     word: &'a [u8],
+    /// What it says, if that is digits and no more.
+    digits: Option<usize>,
     /// Bytes of the line with its end.
     len: usize,
 }
 
+/// More digits than any length has.
+const MANY_DIGITS: usize = 18;
+
 impl<'a> Head<'a> {
+    /// By hand, since this is most of what a driver does for a message.
+    #[inline]
     fn of(bytes: &'a [u8]) -> Option<Head<'a>> {
-        let len = line_len(bytes)?;
-        let (kind, word) = bytes[..len].split_first()?;
-        Some(Head { kind: *kind, word: word.strip_suffix(b"\r\n").unwrap_or_default(), len })
+        let (&kind, rest) = bytes.split_first()?;
+        let mut number = 0;
+        for (at, byte) in rest.iter().enumerate().take(MANY_DIGITS) {
+            match byte {
+                b'0'..=b'9' => number = number * 10 + usize::from(byte - b'0'),
+                b'\r' if at > 0 && rest.get(at + 1) == Some(&b'\n') => {
+                    return Some(Head { kind, word: &rest[..at], digits: Some(number), len: at + 3 });
+                }
+                _ => break,
+            }
+        }
+        let len = line_len(rest)?;
+        let word = rest[..len].strip_suffix(b"\r\n").unwrap_or_default();
+        Some(Head { kind, word, digits: None, len: 1 + len })
     }
 
     /// The number that it says; a negative one stands for nothing.
     fn number(&self) -> Result<Option<usize>> {
-        if self.word.first() == Some(&b'-') {
-            return Ok(None);
+        match self.word {
+            [b'-', ..] => Ok(None),
+            word => self.digits.map(Some).with_context(|| format!("not a length: {}", word.escape_ascii())),
         }
-        // By hand, since this is most of what a driver does for a message.
-        let number = self.word.iter().try_fold(0_usize, |number, byte| {
-            let digit = usize::from(byte.wrapping_sub(b'0'));
-            (digit < 10 && number < usize::MAX / 100).then(|| number * 10 + digit)
-        });
-        let number = number.filter(|_| !self.word.is_empty());
-        number.map(Some).with_context(|| format!("not a length: {}", self.word.escape_ascii()))
     }
 }
 

@@ -4,6 +4,7 @@
 //! all else that they were given; and if it cannot be written, it was never there. So it enters its lane when it is.
 
 use super::arrival::Arrival;
+use super::foresee::TOGETHER;
 use super::id::{MessageId, QueueId};
 use super::message::{Doing, Message};
 use super::scheduler::Scheduler;
@@ -53,8 +54,15 @@ impl Scheduler {
             .is_some_and(|queue| queue.coming > 0 && queue.can_take())
     }
 
-    /// An announced message is written: it waits at the back of its lane, unless it is gone by now or delayed.
-    pub fn land(&mut self, announced: Announced) {
+    /// Announced messages are written: each waits at the back of its lane, unless it is gone by now or delayed.
+    pub fn land(&mut self, announced: &[Announced]) {
+        for together in announced.chunks(TOGETHER) {
+            self.foresee_landed(together.iter().map(|announced| announced.at));
+            together.iter().for_each(|announced| self.land_one(*announced));
+        }
+    }
+
+    fn land_one(&mut self, announced: Announced) {
         let Announced { id, at } = announced;
         let is_coming = |message: &Message| message.id == id && message.doing == Doing::Coming;
         if self.messages.get(at).is_some_and(is_coming) {

@@ -11,14 +11,55 @@ use super::scheduler::{Scheduler, hash_message};
 use super::slab::NONE;
 
 /// How many take a step together: what they touch stays in the cache until they are done.
-const TOGETHER: usize = 64;
+pub(super) const TOGETHER: usize = 64;
 
 /// With fewer flows than this, all that is kept of them is in the cache anyway.
 const MANY_FLOWS: usize = 64;
 
+/// Where things were when they were looked for, in that order. Whoever comes for one looks there first, and is not hindered if
+/// something else is there.
+#[derive(Default)]
+pub(super) struct Foreseen {
+    messages: Line,
+    flows: Line,
+}
+
+/// Numbers of entries, to be taken one by one.
+#[derive(Default)]
+struct Line {
+    entries: Vec<u32>,
+    taken: usize,
+}
+
+impl Line {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.taken = 0;
+    }
+
+    fn next(&mut self) -> u32 {
+        let entry = self.entries.get(self.taken).copied().unwrap_or(NONE);
+        self.taken += 1;
+        entry
+    }
+}
+
 impl Scheduler {
+    /// The next message of those that were looked for, if it is this.
+    pub(super) fn foreseen_message(&mut self, id: MessageId) -> Option<u32> {
+        let at = self.foreseen.messages.next();
+        self.messages.get(at).is_some_and(|message| message.id == id).then_some(at)
+    }
+
+    /// The next flow of those that were looked for, if it is this.
+    pub(super) fn foreseen_flow(&mut self, queue: u32, key: &[u8]) -> Option<u32> {
+        let at = self.foreseen.flows.next();
+        self.flows.get(at).is_some_and(|flow| flow.queue == queue && flow.key.bytes() == key).then_some(at)
+    }
+
     /// These are about to be acknowledged, or otherwise settled.
-    pub fn foresee_settled(&self, ids: impl Iterator<Item = MessageId>) {
+    pub fn foresee_settled(&mut self, ids: impl Iterator<Item = MessageId>) {
+        self.foreseen.messages.clear();
         if self.flows.len() < MANY_FLOWS {
             return;
         }
@@ -32,6 +73,7 @@ impl Scheduler {
                 count += 1;
             }
             let entries = &mut entries[..count];
+            self.foreseen.messages.entries.extend_from_slice(entries);
             for entry in &mut *entries {
                 *entry = self.messages.get(*entry).map_or(NONE, |message| message.lane);
                 self.lanes.prefetch(*entry);
@@ -46,22 +88,29 @@ impl Scheduler {
     }
 
     /// Messages of these flows are about to come in.
-    pub fn foresee_arrivals<'a>(&self, flows: impl Iterator<Item = (QueueId, &'a [u8])>) {
+    pub fn foresee_arrivals<'a>(&mut self, flows: impl Iterator<Item = (QueueId, &'a [u8])>) {
+        self.foreseen.flows.clear();
         if self.flows.len() < MANY_FLOWS {
             return;
         }
         let mut flows = flows.fuse();
         let (mut hashes, mut entries) = ([0; TOGETHER], [NONE; TOGETHER]);
+        // Most are of the same queue.
+        let mut last = (None, None);
         loop {
             let mut count = 0;
             for (hash, (queue, key)) in hashes.iter_mut().zip(&mut flows) {
-                *hash = self.find_queue(queue).map_or(0, |queue| self.keyed.bytes(queue, key));
+                if last.0 != Some(queue) {
+                    last = (Some(queue), self.find_queue(queue));
+                }
+                *hash = last.1.map_or(0, |queue| self.keyed.bytes(queue, key));
                 count += 1;
             }
             for (entry, hash) in entries.iter_mut().zip(&hashes[..count]) {
                 *entry = self.flow_index.guess(*hash);
                 self.flows.prefetch(*entry);
             }
+            self.foreseen.flows.entries.extend_from_slice(&entries[..count]);
             for entry in &entries[..count] {
                 let first = self.flows.get(*entry).and_then(|flow| flow.lanes.front());
                 self.lanes.prefetch(first.unwrap_or(NONE));
@@ -69,6 +118,20 @@ impl Scheduler {
             if count < TOGETHER {
                 return;
             }
+        }
+    }
+
+    /// These have landed, and are about to enter their lanes.
+    pub(super) fn foresee_landed(&self, messages: impl Iterator<Item = u32> + Clone) {
+        if self.flows.len() < MANY_FLOWS {
+            return;
+        }
+        let lane_of = |message| self.messages.get(message).map_or(NONE, |message| message.lane);
+        messages.clone().for_each(|message| self.messages.prefetch(message));
+        messages.clone().for_each(|message| self.lanes.prefetch(lane_of(message)));
+        for message in messages {
+            let lane = self.lanes.get(lane_of(message));
+            self.flows.prefetch(lane.map_or(NONE, |lane| lane.flow));
         }
     }
 

@@ -26,7 +26,8 @@ impl Scheduler {
 
     /// The same, if the message is in this queue.
     pub fn ack_in(&mut self, queue: QueueId, receipt: Receipt) -> Result<Gone, Lookup> {
-        let message = self.leased(receipt)?;
+        let foreseen = self.foreseen_message(receipt.id);
+        let message = foreseen.map_or_else(|| self.leased(receipt), |at| self.leased_at(at, receipt))?;
         if self.queues[self.queue_of(message)].id != queue {
             return Err(Lookup::NotFound);
         }
@@ -145,7 +146,10 @@ impl Scheduler {
     }
 
     pub(super) fn leased(&self, receipt: Receipt) -> Result<u32, Lookup> {
-        let at = self.find_message(receipt.id).ok_or(Lookup::NotFound)?;
+        self.leased_at(self.find_message(receipt.id).ok_or(Lookup::NotFound)?, receipt)
+    }
+
+    fn leased_at(&self, at: u32, receipt: Receipt) -> Result<u32, Lookup> {
         let message = &self.messages[at];
         if message.doing == Doing::Leased && message.delivery == receipt.delivery {
             return Ok(at);

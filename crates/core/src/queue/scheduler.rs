@@ -11,6 +11,7 @@
 
 use super::charges::{Charges, MIXED};
 use super::flow::{Flow, Turn};
+use super::foresee::Foreseen;
 use super::id::{ConsumerId, LimitId, MessageId, QueueId};
 use super::index::{Index, Keyed, mix};
 use super::involve::Shapes;
@@ -29,6 +30,7 @@ use crate::Nanos;
 /// See the module.
 pub struct Scheduler {
     pub(super) keyed: Keyed,
+    pub(super) foreseen: Foreseen,
     pub(super) queues: Slab<Queue>,
     pub(super) queue_index: Index,
     pub(super) consumers: Slab<Consumer>,
@@ -63,6 +65,7 @@ impl Scheduler {
     pub fn new(seed: [u64; 2]) -> Scheduler {
         Scheduler {
             keyed: Keyed { seed },
+            foreseen: Foreseen::default(),
             queues: Slab::new(),
             queue_index: Index::small(),
             consumers: Slab::new(),
@@ -155,6 +158,9 @@ impl Scheduler {
     }
 
     fn flow_of(&mut self, queue: u32, key: &[u8]) -> u32 {
+        if let Some(at) = self.foreseen_flow(queue, key) {
+            return at;
+        }
         let hash = self.keyed.bytes(queue, key);
         if let Some(at) = self.find_flow_by(hash, queue, key) {
             return at;

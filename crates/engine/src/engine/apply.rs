@@ -58,7 +58,7 @@ impl<P: Port> Engine<P> {
     }
 
     /// What these will touch is asked for before the first one is applied.
-    fn foresee(&self, ops: &[Op<P::Sink>]) {
+    fn foresee(&mut self, ops: &[Op<P::Sink>]) {
         self.scheduler.foresee_settled(ops.iter().filter_map(|op| match op {
             Op::Ack { receipt, .. } => Some(receipt.id),
             _ => None,

@@ -146,7 +146,8 @@ impl<P: Port> Engine<P> {
             tracing::info!("the journal can be written again");
         }
         self.busy |= !self.travelling.is_empty();
-        self.travelling.drain(..).for_each(|announced| self.scheduler.land(announced));
+        self.scheduler.land(&self.travelling);
+        self.travelling.clear();
         self.patient.land();
         let told = self.held.written(job.number);
         if job.sync {

@@ -263,7 +263,7 @@ impl World {
     /// The disk has up to so many more of those that were announced.
     pub fn land(&mut self, most: usize) -> Vec<MessageId> {
         let landed: Vec<_> = self.announced.drain(..most.min(self.announced.len())).collect();
-        landed.iter().for_each(|announced| self.scheduler.land(*announced));
+        self.scheduler.land(&landed);
         self.check();
         landed.iter().map(Announced::id).collect()
     }

@@ -95,7 +95,7 @@ impl Resp {
         while left > 0 {
             let behind = window.read(&input[consumed..], left, self.max_frame_bytes);
             left -= window.len();
-            if window.len() >= FORESIGHT {
+            if window.len() >= FORESIGHT && window.first().is_some_and(commands::is_ask) {
                 batch.foresee(window.keys());
             }
             for (len, args) in window.requests() {

@@ -259,6 +259,15 @@ fn search(name: &[u8]) -> Option<&'static Command> {
     COMMANDS.iter().find(|command| command.name.as_bytes().eq_ignore_ascii_case(name))
 }
 
+/// Whether a command of this name, as clients write it, asks for a key of the table: what is worth fetching beforehand.
+#[inline]
+pub fn is_ask(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"THROTTLE" | b"throttle" | b"CL.THROTTLE" | b"cl.throttle" | b"THROTTLE.PEEK" | b"throttle.peek"
+    )
+}
+
 /// Commands that need no token: the ones that present it, and goodbye.
 fn open_to_all(command: &Command) -> bool {
     matches!(command.name, "AUTH" | "HELLO" | "QUIT" | "RESET")

@@ -63,6 +63,12 @@ impl<'a> Window<'a> {
         })
     }
 
+    /// The name of the first one.
+    #[inline]
+    pub fn first(&self) -> Option<&'a [u8]> {
+        self.words.first().copied()
+    }
+
     /// The words that are keys, if their commands have any.
     pub fn keys(&self) -> impl Iterator<Item = &'a [u8]> {
         self.requests().filter_map(|(_, words)| words.get(1).copied())

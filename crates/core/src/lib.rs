@@ -13,6 +13,7 @@
 //! | [`ledger`] | who is limited and by what: names, terms, levels, the state of a limit for one entity |
 //! | [`queue`] | fair queues: which message goes to whom, and when |
 //! | [`prefetch`] | nothing: it asks for memory before it is needed |
+//! | [`sip`] | nothing: it hashes what strangers choose, under a secret |
 //! | [`wait`] | how long a caller is told to wait, and in which unit |
 
 pub mod bucket;
@@ -23,6 +24,7 @@ pub mod ledger;
 pub mod limit;
 pub mod prefetch;
 pub mod queue;
+pub mod sip;
 pub mod wait;
 
 pub use bucket::Bucket;

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use siphasher::sip::SipHasher13;
 use tidegate_core::ledger::Term;
 use tidegate_core::ledger::name::{DEFAULT_RESOURCE, RATE};
+use tidegate_core::sip::Sip;
 
 use crate::audit::Audit;
 use crate::freed::Freed;
@@ -67,7 +67,7 @@ pub struct Ledger {
     pub(crate) rate_word: Word,
     /// Equal settings are kept once.
     shared: Mutex<HashMap<Arc<ScopeSettings>, Arc<Settings>>>,
-    hasher: SipHasher13,
+    sip: Sip,
     /// Changes with whatever may change who is charged with whom.
     pub(crate) shape: AtomicU64,
     /// Whether anything differs from what was last written down.
@@ -99,7 +99,7 @@ impl Ledger {
         }
         let defaults = number(&words, &options.defaults).expect("a new ledger has room for a few names");
         Ledger {
-            hasher: SipHasher13::new_with_keys(options.seed, !options.seed),
+            sip: Sip::new(u128::from(options.seed) | u128::from(!options.seed) << 64),
             words,
             spaces: Spaces::new(),
             shards: Shards::new(),
@@ -175,7 +175,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn who<'a>(&self, space: SpaceId, entity: &'a [u8]) -> Who<'a> {
         let hash =
-            self.hasher.hash(entity).wrapping_add(u64::from(space.0).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            self.sip.hash(entity).0.wrapping_add(u64::from(space.0).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Who { space, entity, hash }
     }
 

@@ -1,9 +1,9 @@
 //! What is kept of a key: a keyed 128-bit hash, 32 bits of namespace and 96 bits of key.
 //!
-//! The hash is secret (SipHash-1-3 under a random key, see `sip`), so nobody outside can choose two keys that collide;
+//! The hash is secret (SipHash-1-3 under a random key, see [`sip`](tidegate_core::sip)), so nobody outside can choose two keys that collide;
 //! by chance, two of 10 million keys of a namespace do so with a probability of 6 in 10^16.
 
-use crate::sip::Sip;
+use tidegate_core::sip::Sip;
 
 /// The identity of a key inside the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -52,7 +52,7 @@ pub struct KeyHasher {
 impl KeyHasher {
     /// A hasher under this secret. State that was stored under another secret means nothing to it.
     pub fn new(secret: [u8; 16]) -> KeyHasher {
-        KeyHasher { sip: Sip::new(secret) }
+        KeyHasher { sip: Sip::new(u128::from_le_bytes(secret)) }
     }
 
     /// The tag of a namespace.

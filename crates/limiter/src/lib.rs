@@ -32,7 +32,6 @@ pub mod fields;
 pub mod hash;
 pub mod keys;
 mod limiter;
-mod sip;
 mod table;
 #[cfg(feature = "tower")]
 pub mod tower;

@@ -77,7 +77,7 @@ impl Charges {
     /// Counts one more message with these charges. A set that is new asks for the station of each limit.
     pub(super) fn bill(
         &mut self,
-        keyed: &Keyed,
+        keyed: Keyed,
         charges: &[(LimitId, u64)],
         station: impl FnMut(LimitId) -> u32,
     ) -> Bill {
@@ -97,7 +97,7 @@ impl Charges {
         Bill { set: self.bill_set(keyed, station), amounts: self.bill_amounts(keyed) }
     }
 
-    fn bill_set(&mut self, keyed: &Keyed, station: impl FnMut(LimitId) -> u32) -> u32 {
+    fn bill_set(&mut self, keyed: Keyed, station: impl FnMut(LimitId) -> u32) -> u32 {
         let list = &self.scratch;
         let hash = keyed.words(list.iter().map(|(limit, _)| u64::from(limit.0)));
         let sets = &self.sets;
@@ -120,7 +120,7 @@ impl Charges {
         at
     }
 
-    fn bill_amounts(&mut self, keyed: &Keyed) -> u32 {
+    fn bill_amounts(&mut self, keyed: Keyed) -> u32 {
         let list = &self.scratch;
         if list.iter().all(|(_, amount)| *amount == 1) {
             return ONES;
@@ -157,7 +157,7 @@ impl Charges {
             return None;
         }
         self.set_index.remove(set.hash, bill.set);
-        Some(self.sets.remove(bill.set))
+        Some(self.sets.take(bill.set))
     }
 
     /// The charges as a list.

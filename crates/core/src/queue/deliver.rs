@@ -78,7 +78,6 @@ impl Scheduler {
             return Step::Moved;
         }
         let Some(flow) = self.next_flow(queue) else { return Step::Rest };
-        self.foresee_turns(flow);
         let lane = self.flows[flow].ready.front().expect("a flow in turn has a lane to try");
         if self.lanes[lane].standing == Standing::Woken {
             self.rejoin(lane);

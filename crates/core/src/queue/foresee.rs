@@ -5,8 +5,10 @@
 //! waits for memory. Here all take the first step, then all the second. Nothing is decided and nothing changes: what is
 //! asked for in vain, since something else was meant or it is gone by then, costs a little time.
 
+use super::flow::{Flow, InQueue};
 use super::id::{MessageId, QueueId};
 use super::lane::Lane;
+use super::list::{Linked, Links};
 use super::scheduler::{Scheduler, hash_message};
 use super::slab::NONE;
 
@@ -141,8 +143,19 @@ impl Scheduler {
         let head = self.first_ready(next).and_then(|lane| lane.messages.front());
         self.messages.prefetch(head.unwrap_or(NONE));
         let Some(second) = self.behind(next) else { return };
-        self.lanes.prefetch(self.flows[second].ready.front().unwrap_or(NONE));
+        let entry = &self.flows[second];
+        match entry.ready.front() {
+            Some(lane) => self.lanes.prefetch(lane),
+            None => self.foresee_end(entry),
+        }
         self.flows.prefetch(self.behind(second).unwrap_or(NONE));
+    }
+
+    /// A flow that may end: it leaves the list of all flows of its queue.
+    fn foresee_end(&self, flow: &Flow) {
+        let Links { prev, next } = Linked::<InQueue>::links(flow);
+        self.flows.prefetch(prev);
+        self.flows.prefetch(next);
     }
 
     fn behind(&self, flow: u32) -> Option<u32> {

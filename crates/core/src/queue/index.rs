@@ -3,12 +3,10 @@
 //! A table keeps numbers alone, five bytes each; names are compared in the entries. Large ones are split, so that
 //! growth moves a small part at a time and never pauses a queue.
 
-use std::hash::Hasher;
-
 use hashbrown::HashTable;
-use siphasher::sip::SipHasher13;
 
 use super::slab::NONE;
+use crate::sip::Sip;
 
 pub(super) struct Index {
     shards: Box<[HashTable<u32>]>,
@@ -77,22 +75,21 @@ pub(super) fn mix(a: u64, b: u32) -> u64 {
 
 /// For what strangers choose, keyed with a secret.
 #[derive(Clone, Copy)]
-pub(super) struct Keyed {
-    pub(super) seed: [u64; 2],
-}
+pub(super) struct Keyed(Sip);
 
 impl Keyed {
-    #[inline]
-    pub(super) fn bytes(&self, scope: u32, bytes: &[u8]) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.seed[0], self.seed[1]);
-        hasher.write_u32(scope);
-        hasher.write(bytes);
-        hasher.finish()
+    pub(super) fn new(seed: [u64; 2]) -> Keyed {
+        let [low, high] = seed.map(u128::from);
+        Keyed(Sip::new(low | high << 64))
     }
 
-    pub(super) fn words(&self, words: impl Iterator<Item = u64>) -> u64 {
-        let mut hasher = SipHasher13::new_with_keys(self.seed[0], self.seed[1]);
-        words.for_each(|word| hasher.write_u64(word));
-        hasher.finish()
+    /// The same bytes differ from one scope to another.
+    #[inline]
+    pub(super) fn bytes(self, scope: u32, bytes: &[u8]) -> u64 {
+        self.0.hash(bytes).0 ^ mix(scope.into(), 0)
+    }
+
+    pub(super) fn words(self, words: impl Iterator<Item = u64>) -> u64 {
+        self.0.hash_words(words)
     }
 }

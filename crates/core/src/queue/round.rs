@@ -60,6 +60,7 @@ impl Scheduler {
             let is_new = entry.old.is_empty() || entry.lead <= 0;
             let front = if is_new { entry.new.front().or(entry.old.front()) } else { entry.old.front() };
             let flow = front?;
+            self.foresee_turns(flow);
             if self.flows[flow].ready.is_empty() {
                 self.dismiss(flow);
             } else if self.flows[flow].deficit > 0 || self.grant(flow) {

@@ -64,7 +64,7 @@ impl Scheduler {
     /// No queues. The seed keys the hash of fairness keys: whoever does not know it cannot choose keys that collide.
     pub fn new(seed: [u64; 2]) -> Scheduler {
         Scheduler {
-            keyed: Keyed { seed },
+            keyed: Keyed::new(seed),
             foreseen: Foreseen::default(),
             queues: Slab::new(),
             queue_index: Index::small(),
@@ -139,7 +139,7 @@ impl Scheduler {
         let flow = self.flow_of(queue, arrival.flow);
         self.set_weight(flow, arrival.weight.unwrap_or(self.queues[queue].policy.weight).max(1));
         let (stations, station_index) = (&mut self.stations, &mut self.station_index);
-        let bill = self.charges.bill(&self.keyed, arrival.charges, |limit| {
+        let bill = self.charges.bill(self.keyed, arrival.charges, |limit| {
             let at = station_of(stations, station_index, limit);
             stations[at].sets += 1;
             at
@@ -167,7 +167,7 @@ impl Scheduler {
         }
         let granted = self.queues[queue].round.wrapping_sub(1);
         let at = self.flows.insert(Flow::new(key, queue, granted));
-        let (flows, keyed) = (&self.flows, &self.keyed);
+        let (flows, keyed) = (&self.flows, self.keyed);
         self.flow_index.insert(hash, at, |at| keyed.bytes(flows[at].queue, flows[at].key.bytes()));
         self.queues[queue].flows.push_back(&mut self.flows, at);
         at

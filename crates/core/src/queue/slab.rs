@@ -64,22 +64,39 @@ impl<T> Slab<T> {
         at
     }
 
-    pub(super) fn remove(&mut self, at: u32) -> T {
+    /// Drops an entry where it is.
+    #[inline]
+    pub(super) fn remove(&mut self, at: u32) {
+        let vacant = Slot::Vacant(self.vacant);
+        let slot = self.slot_mut(at);
+        assert!(matches!(slot, Slot::Occupied(_)), "slot {at} is vacant");
+        *slot = vacant;
+        self.note_vacant(at);
+    }
+
+    /// The same for an entry that somebody wants.
+    pub(super) fn take(&mut self, at: u32) -> T {
         let vacant = Slot::Vacant(self.vacant);
         let Slot::Occupied(value) = std::mem::replace(self.slot_mut(at), vacant) else {
             panic!("slot {at} is vacant")
         };
-        self.vacant = at;
-        self.len -= 1;
-        if self.len == 0 && self.chunks.len() > 1 {
-            // What a backlog took is given back once it is gone.
-            self.chunks.truncate(1);
-            self.reset();
-        }
+        self.note_vacant(at);
         value
     }
 
+    #[inline]
+    fn note_vacant(&mut self, at: u32) {
+        self.vacant = at;
+        self.len -= 1;
+        if self.len == 0 && self.chunks.len() > 1 {
+            self.reset();
+        }
+    }
+
+    /// What a backlog took is given back once it is gone.
+    #[cold]
     fn reset(&mut self) {
+        self.chunks.truncate(1);
         (self.vacant, self.fresh) = (NONE, 0);
         self.chunks[0].iter_mut().for_each(|slot| *slot = Slot::Vacant(NONE));
     }
@@ -159,7 +176,7 @@ mod tests {
     fn slots_are_used_again_and_chunks_given_back() {
         let mut slab = Slab::new();
         let all: Vec<u32> = (0..5000).map(|n| slab.insert(n)).collect();
-        assert_eq!(slab.remove(all[17]), 17);
+        assert_eq!(slab.take(all[17]), 17);
         assert_eq!(slab.insert(99), all[17]);
         assert_eq!((slab[all[17]], slab.len(), slab.iter().count()), (99, 5000, 5000));
         for at in &all {

@@ -70,7 +70,7 @@ impl Scheduler {
 
     /// A waiter that no lane holds any more, out of its ring.
     pub(super) fn free_waiter(&mut self, waiter: u32) {
-        let Waiter { group, flow, .. } = self.waiters.remove(waiter);
+        let Waiter { group, flow, .. } = self.waiters.take(waiter);
         let Group { station, queue, .. } = self.groups[group];
         self.waiter_index.remove(mix(station.into(), flow), waiter);
         self.groups[group].members -= 1;

@@ -269,7 +269,7 @@ mod tests {
                         loop {
                             match wheel.turn(&mut timers, now) {
                                 Turn::Fired(at) => {
-                                    let deadline = timers.remove(at).0.deadline();
+                                    let deadline = timers.take(at).0.deadline();
                                     prop_assert!(deadline <= now, "early");
                                     prop_assert!(model.remove(&(deadline, at)));
                                 }

@@ -4,6 +4,8 @@
 //! decision. This takes it from the state that the first half is made of, which is 256 bits wide: the first half is
 //! the exclusive or of its four words and is SipHash-1-3 as published, the second is that of two of them. Nobody outside
 //! ever sees either half.
+//!
+//! The queues take the first half for what strangers choose there.
 
 /// The state before the first word.
 #[derive(Clone, Copy)]
@@ -13,8 +15,7 @@ pub struct Sip {
 
 impl Sip {
     /// Under this secret.
-    pub fn new(secret: [u8; 16]) -> Sip {
-        let secret = u128::from_le_bytes(secret);
+    pub fn new(secret: u128) -> Sip {
         let (low, high) = (secret as u64, (secret >> 64) as u64);
         let text =
             [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
@@ -28,7 +29,23 @@ impl Sip {
         for word in words {
             self.word(u64::from_le_bytes(*word));
         }
-        self.word((bytes.len() as u64) << 56 | few(rest));
+        self.end((bytes.len() as u64) << 56 | few(rest))
+    }
+
+    /// The first half, of these words one after the other.
+    #[inline]
+    pub fn hash_words(mut self, words: impl Iterator<Item = u64>) -> u64 {
+        let mut length = 0_u64;
+        for word in words {
+            self.word(word);
+            length += 8;
+        }
+        self.end(length << 56).0
+    }
+
+    #[inline(always)]
+    fn end(mut self, last: u64) -> (u64, u64) {
+        self.word(last);
         self.v[2] ^= 0xff;
         for _ in 0..3 {
             self.round();
@@ -90,16 +107,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_half_is_siphash_as_published(secret: [u8; 16], bytes: Vec<u8>) {
-            let mut published = SipHasher13::new_with_key(&secret);
+        fn the_first_half_is_siphash_as_published(secret: u128, bytes: Vec<u8>) {
+            let mut published = SipHasher13::new_with_key(&secret.to_le_bytes());
             published.write(&bytes);
             prop_assert_eq!(Sip::new(secret).hash(&bytes).0, published.finish());
+        }
+
+        #[test]
+        fn words_are_hashed_like_their_bytes(secret: u128, words: Vec<u64>) {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let sip = Sip::new(secret);
+            prop_assert_eq!(sip.hash_words(words.into_iter()), sip.hash(&bytes).0);
         }
     }
 
     #[test]
     fn keys_of_every_length_differ_by_their_last_byte() {
-        let sip = Sip::new([7; 16]);
+        let sip = Sip::new(7 << 64 | 7);
         for length in 1..=64 {
             let mut bytes = vec![b'x'; length];
             let before = sip.hash(&bytes);
@@ -113,7 +137,7 @@ mod tests {
     #[test]
     fn a_bit_of_a_key_turns_each_bit_of_the_hash_half_of_the_time() {
         const KEYS: u32 = 4_000;
-        let sip = Sip::new(*b"a secret of ours");
+        let sip = Sip::new(u128::from_le_bytes(*b"a secret of ours"));
         for bit in 0..12 * 8 {
             let mut turned = [0_u32; 128];
             for n in 0..KEYS {

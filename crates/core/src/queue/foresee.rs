@@ -5,10 +5,10 @@
 //! waits for memory. Here all take the first step, then all the second. Nothing is decided and nothing changes: what is
 //! asked for in vain, since something else was meant or it is gone by then, costs a little time.
 
-use super::flow::{Flow, InQueue};
+use super::flow::InQueue;
 use super::id::{MessageId, QueueId};
 use super::lane::Lane;
-use super::list::{Linked, Links};
+use super::list::prefetch_neighbours;
 use super::scheduler::{Scheduler, hash_message};
 use super::slab::NONE;
 
@@ -56,7 +56,7 @@ impl Scheduler {
     /// The next flow of those that were looked for, if it is this.
     pub(super) fn foreseen_flow(&mut self, queue: u32, key: &[u8]) -> Option<u32> {
         let at = self.foreseen.flows.next();
-        self.flows.get(at).is_some_and(|flow| flow.queue == queue && flow.key.bytes() == key).then_some(at)
+        self.flows.get(at).is_some_and(|_| self.is_flow(at, queue, key)).then_some(at)
     }
 
     /// These are about to be acknowledged, or otherwise settled.
@@ -111,6 +111,7 @@ impl Scheduler {
             for (entry, hash) in entries.iter_mut().zip(&hashes[..count]) {
                 *entry = self.flow_index.guess(*hash);
                 self.flows.prefetch(*entry);
+                self.flow_keys.prefetch(*entry);
             }
             self.foreseen.flows.entries.extend_from_slice(&entries[..count]);
             for entry in &entries[..count] {
@@ -146,16 +147,10 @@ impl Scheduler {
         let entry = &self.flows[second];
         match entry.ready.front() {
             Some(lane) => self.lanes.prefetch(lane),
-            None => self.foresee_end(entry),
+            // It may end, and leave the list of all flows of its queue.
+            None => prefetch_neighbours::<InQueue, _>(&self.flows, entry),
         }
         self.flows.prefetch(self.behind(second).unwrap_or(NONE));
-    }
-
-    /// A flow that may end: it leaves the list of all flows of its queue.
-    fn foresee_end(&self, flow: &Flow) {
-        let Links { prev, next } = Linked::<InQueue>::links(flow);
-        self.flows.prefetch(prev);
-        self.flows.prefetch(next);
     }
 
     fn behind(&self, flow: u32) -> Option<u32> {

@@ -41,6 +41,14 @@ macro_rules! linked {
 }
 pub(super) use linked;
 
+/// Asks for the memory of those that will hear of it when this entry leaves its list.
+#[inline]
+pub(super) fn prefetch_neighbours<Role, T: Linked<Role>>(slab: &Slab<T>, entry: &T) {
+    let Links { prev, next } = entry.links();
+    slab.prefetch(prev);
+    slab.prefetch(next);
+}
+
 /// A list with two ends. Its first entry has no `prev`, its last no `next`.
 pub(super) struct List<Role> {
     front: u32,

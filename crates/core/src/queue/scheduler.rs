@@ -10,7 +10,7 @@
 //! - it is coming: whoever announced it tells when it is written, or takes it out.
 
 use super::charges::{Charges, MIXED};
-use super::flow::{Flow, Turn};
+use super::flow::{Flow, FlowKey, Turn};
 use super::foresee::Foreseen;
 use super::id::{ConsumerId, LimitId, MessageId, QueueId};
 use super::index::{Index, Keyed, mix};
@@ -38,6 +38,8 @@ pub struct Scheduler {
     pub(super) messages: Slab<Message>,
     pub(super) message_index: Index,
     pub(super) flows: Slab<Flow>,
+    /// The key of each flow, under its number.
+    pub(super) flow_keys: Slab<FlowKey>,
     pub(super) flow_index: Index,
     pub(super) lanes: Slab<Lane>,
     /// All but the first lane of each flow.
@@ -73,6 +75,7 @@ impl Scheduler {
             messages: Slab::new(),
             message_index: Index::large(),
             flows: Slab::new(),
+            flow_keys: Slab::new(),
             flow_index: Index::large(),
             lanes: Slab::new(),
             lane_index: Index::large(),
@@ -166,9 +169,10 @@ impl Scheduler {
             return at;
         }
         let granted = self.queues[queue].round.wrapping_sub(1);
-        let at = self.flows.insert(Flow::new(key, queue, granted));
-        let (flows, keyed) = (&self.flows, self.keyed);
-        self.flow_index.insert(hash, at, |at| keyed.bytes(flows[at].queue, flows[at].key.bytes()));
+        let at = self.flows.insert(Flow::new(queue, granted));
+        assert_eq!(self.flow_keys.insert(FlowKey::new(key)), at, "a flow and its key have one number");
+        let (flows, keys, keyed) = (&self.flows, &self.flow_keys, self.keyed);
+        self.flow_index.insert(hash, at, |at| keyed.bytes(flows[at].queue, keys[at].bytes()));
         self.queues[queue].flows.push_back(&mut self.flows, at);
         at
     }
@@ -307,9 +311,10 @@ impl Scheduler {
     pub(super) fn free_flow(&mut self, flow: u32) {
         let Flow { lane_count, turn, queue, .. } = self.flows[flow];
         if lane_count == 0 && turn == Turn::Out {
-            self.flow_index.remove(self.keyed.bytes(queue, self.flows[flow].key.bytes()), flow);
+            self.flow_index.remove(self.keyed.bytes(queue, self.flow_keys[flow].bytes()), flow);
             self.queues[queue].flows.remove(&mut self.flows, flow);
             self.flows.remove(flow);
+            self.flow_keys.remove(flow);
         }
     }
 
@@ -349,8 +354,11 @@ impl Scheduler {
     }
 
     fn find_flow_by(&self, hash: u64, queue: u32, key: &[u8]) -> Option<u32> {
-        let is = |at: u32| self.flows[at].queue == queue && self.flows[at].key.bytes() == key;
-        self.flow_index.find(hash, is)
+        self.flow_index.find(hash, |at| self.is_flow(at, queue, key))
+    }
+
+    pub(super) fn is_flow(&self, at: u32, queue: u32, key: &[u8]) -> bool {
+        self.flow_keys[at].bytes() == key && self.flows[at].queue == queue
     }
 
     pub(super) fn find_station(&self, limit: LimitId) -> Option<u32> {

@@ -115,7 +115,8 @@ impl<T> Slab<T> {
         let Some(chunk) = self.chunks.get((at >> CHUNK_BITS) as usize) else { return };
         let slot = &raw const chunk[at as usize % CHUNK];
         prefetch(slot);
-        if size_of::<Slot<T>>() > LINE {
+        if !LINE.is_multiple_of(size_of::<Slot<T>>()) {
+            // It may end in another line than it begins in.
             prefetch(slot.wrapping_byte_add(size_of::<Slot<T>>() - 1));
         }
     }

@@ -65,11 +65,11 @@ impl Scheduler {
     }
 
     /// Walks the lanes of the flow, of which there are few.
-    fn stats_of_flow(&self, flow: u32, now: Nanos) -> FlowStats {
-        let flow = &self.flows[flow];
+    fn stats_of_flow(&self, at: u32, now: Nanos) -> FlowStats {
+        let flow = &self.flows[at];
         let queue = &self.queues[flow.queue];
         let mut stats = FlowStats {
-            key: flow.key.bytes().into(),
+            key: self.flow_keys[at].bytes().into(),
             weight: flow.weight,
             in_flight: flow.in_flight.into(),
             delivered: flow.delivered,

@@ -80,7 +80,8 @@ impl Scheduler {
     pub fn why(&self, id: MessageId) -> Option<Why> {
         let at = self.find_message(id)?;
         let message = &self.messages[at];
-        let flow = &self.flows[self.lanes[message.lane].flow];
+        let flow_at = self.lanes[message.lane].flow;
+        let flow = &self.flows[flow_at];
         let until = message.timer().map_or(0, |timer| self.timers[timer].armed().deadline());
         let (waits, ahead) = match message.doing {
             Doing::Delayed => (Waits::Delayed(until), 0),
@@ -94,7 +95,8 @@ impl Scheduler {
             }
         };
         let queue = self.queues[flow.queue].id;
-        Some(Why { queue, key: flow.key.bytes().into(), weight: flow.weight, waits, ahead })
+        let key = self.flow_keys[flow_at].bytes().into();
+        Some(Why { queue, key, weight: flow.weight, waits, ahead })
     }
 
     /// What the lanes of a flow wait for; `None` if there is no such flow.

@@ -36,8 +36,24 @@ pub enum Outcome<D: Disk> {
     Why(Box<WhyReport>),
     /// Every namespace that holds something, by name.
     Namespaces(Vec<NamespaceReport>),
-    /// It was not done, and this is why.
-    Refused(Refused),
+    /// It was not done, and this is why. Elsewhere, so that the many others are small: two threads look at them.
+    Refused(Box<Refused>),
+}
+
+impl<D: Disk> Outcome<D> {
+    /// Why it was not done, if it was not.
+    pub fn refused(&self) -> Option<&Refused> {
+        match self {
+            Outcome::Refused(refused) => Some(refused),
+            _ => None,
+        }
+    }
+}
+
+impl<D: Disk> From<Refused> for Outcome<D> {
+    fn from(refused: Refused) -> Outcome<D> {
+        Outcome::Refused(Box::new(refused))
+    }
 }
 
 /// Why an operation was not done.
@@ -264,5 +280,17 @@ impl WaitsFor {
             None => "until somebody gives back or the limit changes".to_owned(),
         };
         format!("waits for limit `{limit}` of `{entity}` on `{resource}`, {until}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_store::disk::RealDisk;
+
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_small() {
+        assert!(size_of::<Outcome<RealDisk>>() <= 32, "{}", size_of::<Outcome<RealDisk>>());
     }
 }

@@ -60,7 +60,7 @@ impl World {
     }
 
     fn outcome(&mut self, asked: Asked, outcome: Outcome<SimDisk>, at: u64) -> Result<(), Violation> {
-        if let Outcome::Refused(refused) = &outcome {
+        if let Some(refused) = outcome.refused() {
             self.refused(refused)?;
         }
         match (asked, outcome) {
@@ -95,11 +95,12 @@ impl World {
             (Asked::Settle { receipt, step, durability, close, cost }, outcome) => {
                 let answer = match outcome {
                     Outcome::Done => Answer::Done,
-                    Outcome::Refused(Refused::Storage(_)) => Answer::Storage,
-                    Outcome::Refused(Refused::StaleReceipt(_) | Refused::MessageNotFound(_)) => {
+                    Outcome::Refused(refused)
+                        if matches!(*refused, Refused::StaleReceipt(_) | Refused::MessageNotFound(_)) =>
+                    {
                         Answer::NotHeld
                     }
-                    // The engine stops: it was not looked at.
+                    // The disk is full, or the engine stops and has not looked at it.
                     _ => Answer::Storage,
                 };
                 if let (Answer::Done, Some((key, until))) = (answer, close) {
@@ -112,7 +113,9 @@ impl World {
                 changes.iter().for_each(|change| self.tree.apply(change));
                 self.emit(Event::Edited { changes, actor, rows: made.len(), at })
             }
-            (Asked::Edit { changes, .. }, Outcome::Refused(Refused::Storage(_))) => {
+            (Asked::Edit { changes, .. }, Outcome::Refused(refused))
+                if matches!(*refused, Refused::Storage(_)) =>
+            {
                 self.emit(Event::EditUncertain { changes })
             }
             (Asked::Acquire { charges, gives_back }, Outcome::Acquired(acquired)) => {
@@ -137,7 +140,9 @@ impl World {
                 };
                 self.emit(Event::LimitSet { key, rate, at })
             }
-            (Asked::SetLimit(key, _), Outcome::Refused(Refused::Storage(_))) => {
+            (Asked::SetLimit(key, _), Outcome::Refused(refused))
+                if matches!(*refused, Refused::Storage(_)) =>
+            {
                 self.emit(Event::LimitUncertain { key })
             }
             (Asked::Close(key, until), Outcome::Done) => self.emit(Event::KeyClosed { key, until, at }),

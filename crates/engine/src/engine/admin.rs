@@ -53,7 +53,7 @@ impl<P: Port> Engine<P> {
             Task::Namespaces => Ok(self.namespaces()),
             Task::SetSetting { key, value } => self.set_setting(space, &key, value.as_deref()),
         };
-        Applied::Now(outcome.unwrap_or_else(Outcome::Refused), Need::NOTHING)
+        Applied::Now(outcome.unwrap_or_else(Outcome::from), Need::NOTHING)
     }
 
     /// A queue by its name.
@@ -225,7 +225,7 @@ impl<P: Port> Engine<P> {
     /// A message is no more: whoever waits for a hook's word on it need not.
     pub(super) fn forget(&mut self, id: MessageId) {
         if let Some(slot) = self.limbo.remove(&id).and_then(|limbo| limbo.slot()) {
-            self.complete(slot, Outcome::Refused(Refused::MessageNotFound(id)), Need::NOTHING);
+            self.complete(slot, Refused::MessageNotFound(id).into(), Need::NOTHING);
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) enum Applied<P: Port> {
 
 impl<P: Port> Applied<P> {
     pub(super) fn refused(refused: impl Into<Refused>) -> Applied<P> {
-        Applied::Now(Outcome::Refused(refused.into()), Need::NOTHING)
+        Applied::Now(refused.into().into(), Need::NOTHING)
     }
 
     pub(super) fn done(need: Need) -> Applied<P> {
@@ -32,29 +32,24 @@ impl<P: Port> Engine<P> {
         let Submission { ops, reply } = submission;
         self.foresee(&ops);
         let open = self.next_open;
-        let mut outcomes = Vec::with_capacity(ops.len());
-        let (mut need, mut missing) = (Need::NOTHING, 0);
-        let count = ops.len();
+        let (mut outcomes, mut later) = (Vec::with_capacity(ops.len()), Vec::new());
+        let mut need = Need::NOTHING;
         for (index, op) in ops.into_iter().enumerate() {
             match self.apply(op, Slot { open, index }, now) {
                 Applied::Now(outcome, its_need) => {
                     need = need.and(its_need);
-                    outcomes.push(Some(outcome));
+                    outcomes.push(outcome);
                 }
-                Applied::Later => {
-                    missing += 1;
-                    outcomes.push(None);
-                }
+                Applied::Later => later.push((index, None)),
             }
         }
         self.note_unsynced(now);
-        if missing == 0 {
-            let outcomes = outcomes.into_iter().flatten().collect::<Vec<_>>();
-            assert_eq!(outcomes.len(), count, "an operation has no outcome");
+        if later.is_empty() {
             return self.tell(Output::Reply(reply, outcomes), need);
         }
         self.next_open += 1;
-        self.open.insert(open, Open { reply, outcomes, missing, need });
+        let missing = later.len();
+        self.open.insert(open, Open { reply, outcomes, later, missing, need });
     }
 
     /// What these will touch is asked for before the first one is applied.
@@ -73,13 +68,19 @@ impl<P: Port> Engine<P> {
     pub(super) fn complete(&mut self, slot: Slot, outcome: Outcome<P::Disk>, need: Need) {
         let Some(open) = self.open.get_mut(&slot.open) else { return };
         open.need = open.need.and(need);
-        open.missing -= usize::from(open.outcomes[slot.index].is_none());
-        open.outcomes[slot.index] = Some(outcome);
+        let at = open.later.binary_search_by_key(&slot.index, |(index, _)| *index);
+        let place = &mut open.later[at.expect("an outcome that comes later was waited for")].1;
+        open.missing -= usize::from(place.is_none());
+        *place = Some(outcome);
         if open.missing > 0 {
             return;
         }
-        if let Some(Open { reply, outcomes, need, .. }) = self.open.remove(&slot.open) {
-            self.tell(Output::Reply(reply, outcomes.into_iter().flatten().collect()), need);
+        if let Some(Open { reply, mut outcomes, later, need, .. }) = self.open.remove(&slot.open) {
+            // The first of them first, so that each finds its place.
+            for (index, outcome) in later {
+                outcomes.insert(index, outcome.expect("nothing is missing"));
+            }
+            self.tell(Output::Reply(reply, outcomes), need);
         }
     }
 

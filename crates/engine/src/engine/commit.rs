@@ -210,7 +210,7 @@ impl<P: Port> Engine<P> {
     fn untold(&mut self, outcome: Outcome<P::Disk>, reason: &str, now: Nanos) -> Outcome<P::Disk> {
         match outcome {
             Outcome::Enqueued(_) | Outcome::Done | Outcome::Count(_) => {
-                Outcome::Refused(Refused::Storage(reason.to_owned()))
+                Refused::Storage(reason.to_owned()).into()
             }
             Outcome::Received(deliveries) => {
                 deliveries.iter().for_each(|delivery| self.undeliver(delivery, now));

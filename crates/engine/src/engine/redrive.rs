@@ -89,7 +89,7 @@ impl<P: Port> Engine<P> {
     fn finish(&mut self, walk: Walk) {
         let need = self.need_in(walk.queue);
         let outcome = match walk.missing {
-            Some(origin) if walk.count == 0 => Outcome::Refused(Refused::OriginGone(origin)),
+            Some(origin) if walk.count == 0 => Refused::OriginGone(origin).into(),
             _ => Outcome::Count(walk.count),
         };
         self.complete(walk.slot, outcome, need);

@@ -153,7 +153,11 @@ pub struct Engine<P: Port> {
 /// A submission that waits for some of its outcomes.
 pub(super) struct Open<P: Port> {
     pub(super) reply: P::Reply,
-    pub(super) outcomes: Vec<Option<Outcome<P::Disk>>>,
+    /// Those that were there at once, in order.
+    pub(super) outcomes: Vec<Outcome<P::Disk>>,
+    /// The others, in order of their place among all.
+    pub(super) later: Vec<(usize, Option<Outcome<P::Disk>>)>,
+    /// How many of these are not there yet.
     pub(super) missing: usize,
     pub(super) need: super::held::Need,
 }

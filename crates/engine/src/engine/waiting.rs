@@ -131,7 +131,7 @@ impl<P: Port> Engine<P> {
             }
             Err((grant, refused)) => {
                 ledger.release_grant(grant, now);
-                Outcome::Refused(refused.into())
+                Refused::from(refused).into()
             }
         };
         self.complete(waiting.slot, outcome, Need::NOTHING);
@@ -181,7 +181,7 @@ impl<P: Port> Engine<P> {
             let Some(waiting) = self.waiting.remove(&id) else { continue };
             self.waiting_until.remove(&(waiting.deadline, id));
             let refused = Refused::NamespaceDeleted(namespace.to_owned());
-            self.complete(waiting.slot, Outcome::Refused(refused), Need::NOTHING);
+            self.complete(waiting.slot, refused.into(), Need::NOTHING);
         }
     }
 
@@ -191,7 +191,7 @@ impl<P: Port> Engine<P> {
         self.waiting_until.remove(&(waiting.deadline, id));
         let outcome = match self.denied(&waiting, now) {
             Ok(denied) => Outcome::Acquired(Box::new(Acquired::Denied(denied))),
-            Err(refused) => Outcome::Refused(refused.into()),
+            Err(refused) => Refused::from(refused).into(),
         };
         self.complete(waiting.slot, outcome, Need::NOTHING);
     }

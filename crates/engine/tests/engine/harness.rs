@@ -283,7 +283,7 @@ impl Bench {
 pub fn done(outcome: Out) -> Result<(), Refused> {
     match outcome {
         Out::Done => Ok(()),
-        Out::Refused(refused) => Err(refused),
+        Out::Refused(refused) => Err(*refused),
         other => panic!("{other:?}"),
     }
 }

@@ -103,7 +103,7 @@ impl QueueMetrics {
         for outcome in outcomes {
             match outcome {
                 Outcome::Refused(refused) => {
-                    let refused: Refused = refused.clone();
+                    let refused = Refused::clone(refused);
                     self.refused(transport, Refusal::from(refused).code());
                 }
                 Outcome::Acquired(acquired) => drop(acquires.count(acquired)),

@@ -74,7 +74,7 @@ impl Told {
         outcome: Outcome,
     ) -> Result<Vec<u8>, Refusal> {
         match (self, outcome) {
-            (_, Outcome::Refused(refused)) => Err(refused.into()),
+            (_, Outcome::Refused(refused)) => Err((*refused).into()),
             (Told::Stats, Outcome::Queue(report)) => Ok(document::stats(&report)),
             (Told::Counted(word), Outcome::Count(count)) => Ok(document::count(word, count)),
             (Told::Deleted { name, id }, _) => {

@@ -36,7 +36,7 @@ impl Items {
         self.refused.into_iter().map(move |refused| match refused {
             Some(refusal) => Err(refusal),
             None => match outcomes.next() {
-                Some(Outcome::Refused(refused)) => Err(refused.into()),
+                Some(Outcome::Refused(refused)) => Err((*refused).into()),
                 Some(outcome) => Ok(outcome),
                 // The engine answers every operation, or stops.
                 None => Err(Refusal::shutting_down()),
@@ -74,7 +74,7 @@ mod tests {
         items.push(Err(Refusal::invalid_receipt(b"x")));
         items.push(Ok(()));
         items.push(Ok(()));
-        let outcomes = vec![Outcome::Done, Outcome::Refused(Refused::StaleReceipt(MessageId(1)))];
+        let outcomes = vec![Outcome::Done, Refused::StaleReceipt(MessageId(1)).into()];
         let codes: Vec<&str> = items
             .results(outcomes.into_iter())
             .map(|result| result.map_or_else(|r| r.code().as_str(), |_| "ok"))

@@ -153,7 +153,7 @@ impl Future for Pending {
         self.advance(context);
         let Stage::Sent(receiver) = &mut self.stage else { return Poll::Pending };
         let outcomes = ready!(Pin::new(receiver).poll(context))
-            .unwrap_or_else(|_| (0..self.len).map(|_| Outcome::Refused(Refused::Stopping)).collect());
+            .unwrap_or_else(|_| (0..self.len).map(|_| Refused::Stopping.into()).collect());
         let metrics = self.queues.metrics();
         metrics.answered(self.transport, &outcomes, self.queues.now().saturating_sub(self.began));
         Poll::Ready(outcomes)

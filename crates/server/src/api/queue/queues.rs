@@ -179,7 +179,7 @@ impl Queues {
     /// Submits one operation and waits for its outcome; a refusal is an error.
     pub async fn ask(&self, ops: Ops) -> Result<Outcome, Refusal> {
         match self.submit(ops).await.pop() {
-            Some(Outcome::Refused(refused)) => Err(refused.into()),
+            Some(Outcome::Refused(refused)) => Err((*refused).into()),
             Some(outcome) => Ok(outcome),
             None => Err(Refusal::shutting_down()),
         }

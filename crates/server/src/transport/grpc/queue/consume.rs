@@ -186,7 +186,7 @@ impl Consumption {
                         self.subscription = Subscription::Stands(consumer);
                         self.answered.push_back(Told::Subscribed(v1::Subscribed {}));
                     }
-                    Some(Outcome::Refused(refused)) => self.end = Some(Err(Refusal::from(refused).into())),
+                    Some(Outcome::Refused(refused)) => self.end = Some(Err(Refusal::from(*refused).into())),
                     _ => {}
                 },
                 Awaited::Settled(settle, items) => {

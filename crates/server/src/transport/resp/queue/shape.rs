@@ -66,7 +66,7 @@ impl Shape {
         reply: &mut Reply<'_>,
     ) {
         let mut next = || match outcomes.next() {
-            Some(Outcome::Refused(refused)) => Err(Refusal::from(refused)),
+            Some(Outcome::Refused(refused)) => Err(Refusal::from(*refused)),
             Some(outcome) => Ok(outcome),
             None => Err(Refusal::shutting_down()),
         };

@@ -75,12 +75,15 @@ impl<P: Port> Engine<P> {
         if open.missing > 0 {
             return;
         }
-        if let Some(Open { reply, mut outcomes, later, need, .. }) = self.open.remove(&slot.open) {
-            // The first of them first, so that each finds its place.
+        if let Some(Open { reply, outcomes, later, need, .. }) = self.open.remove(&slot.open) {
+            let mut all = Vec::with_capacity(outcomes.len() + later.len());
+            let mut at_once = outcomes.into_iter();
             for (index, outcome) in later {
-                outcomes.insert(index, outcome.expect("nothing is missing"));
+                all.extend(at_once.by_ref().take(index - all.len()));
+                all.push(outcome.expect("nothing is missing"));
             }
-            self.tell(Output::Reply(reply, outcomes), need);
+            all.extend(at_once);
+            self.tell(Output::Reply(reply, all), need);
         }
     }
 

@@ -385,3 +385,37 @@ fn a_receive_that_nobody_waits_for_takes_nothing() {
     assert_eq!((got[0].receipt.id, got[0].attempts), (id, 0));
     assert_eq!(bench.inspect("q").stats.totals.delivered, 1);
 }
+
+#[test]
+fn outcomes_that_come_later_have_their_place_among_those_that_are_there_at_once() {
+    let mut bench = Bench::new();
+    bench.create("empty", json!({}));
+    bench.create("q", json!({}));
+    bench.create("other", json!({}));
+    let (empty, other) = (bench.queue_id("empty"), bench.queue_id("other"));
+    let receive = |queue, wait_ms| Op::Receive(Receive { queue, max: 1, wait_ms });
+    let enqueue = |bench: &Bench| Op::Enqueue(bench.message("q", "at once"));
+    let ops = vec![
+        receive(other, 60_000),
+        enqueue(&bench),
+        enqueue(&bench),
+        receive(empty, 1000),
+        receive(other, 60_000),
+        enqueue(&bench),
+    ];
+    let reply = bench.submit(ops);
+    bench.settle();
+    assert!(bench.reply(reply).is_none(), "three of them wait");
+    // The last first.
+    bench.pass(1001 * MS);
+    bench.enqueue("other", "first");
+    bench.enqueue("other", "second");
+    let outcomes = bench.reply(reply).expect("an answer");
+    let told = |outcome: &Out| match outcome {
+        Out::Enqueued(_) => "enqueued".to_owned(),
+        Out::Received(messages) => messages.iter().map(|message| got(message).payload).collect(),
+        other => panic!("{other:?}"),
+    };
+    let told: Vec<String> = outcomes.iter().map(told).collect();
+    assert_eq!(told, ["first", "enqueued", "enqueued", "", "second", "enqueued"]);
+}

@@ -62,6 +62,7 @@ impl Bench {
             id: MessageId(self.next_id),
             place: Place { segment: 1, offset: 2, len: 1024 },
             flow: &key,
+            foreseen: None,
             weight: None,
             cost: 1,
             charges,

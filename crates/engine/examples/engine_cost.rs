@@ -124,12 +124,8 @@ fn main() {
                 assert_eq!(body.expect("a body").message().payload.len(), 1024);
             }
             done += deliveries.len() as u64;
-            let ack = |delivery: &Delivery<RealDisk>| Op::Ack {
-                queue: queue.id,
-                receipt: delivery.receipt,
-                cost: Vec::new(),
-            };
-            acks.push(submit(&handle, deliveries.iter().map(ack).collect()));
+            let receipts = deliveries.iter().map(|delivery| delivery.receipt).collect();
+            acks.push(submit(&handle, vec![Op::Ack { queue: queue.id, receipts, cost: Vec::new() }]));
             if done >= messages {
                 break;
             }

@@ -47,13 +47,13 @@ pub enum Op<S> {
         /// Which.
         consumer: ConsumerId,
     },
-    /// The message is done with.
+    /// Messages are done with: an outcome for each. Many in one operation are less for two threads to look at.
     Ack {
-        /// Where it came from.
+        /// Where they came from.
         queue: QueueId,
-        /// Which delivery of it.
-        receipt: Receipt,
-        /// What it has cost in truth, by limit.
+        /// Which deliveries of them.
+        receipts: Vec<Receipt>,
+        /// What each has cost in truth, by limit.
         cost: Cost,
     },
     /// The attempt has failed.
@@ -87,6 +87,26 @@ pub enum Op<S> {
     Withdraw,
     /// About queues, limits and settings.
     Admin(Admin),
+}
+
+impl<S> Op<S> {
+    /// How many outcomes it has.
+    pub fn outcomes(&self) -> usize {
+        match self {
+            Op::Ack { receipts, .. } => receipts.len(),
+            _ => 1,
+        }
+    }
+
+    /// Adds an ack to operations: to the last of them, if that is one of the same queue and cost.
+    pub fn ack(ops: &mut Vec<Op<S>>, queue: QueueId, receipt: Receipt, cost: Cost) {
+        match ops.last_mut() {
+            Some(Op::Ack { queue: last, receipts, cost: same }) if *last == queue && *same == cost => {
+                receipts.push(receipt);
+            }
+            _ => ops.push(Op::Ack { queue, receipts: vec![receipt], cost }),
+        }
+    }
 }
 
 /// A message on its way into a queue.

@@ -52,14 +52,25 @@ impl World {
         }
         let reply = self.next_reply;
         self.next_reply += 1;
-        let (ops, asked): (Vec<_>, Vec<_>) = ops.into_iter().unzip();
+        let (mut together, mut asked) = (Vec::with_capacity(ops.len()), Vec::with_capacity(ops.len()));
+        for (op, what) in ops {
+            asked.push(what);
+            // As the doors do it.
+            match op {
+                Op::Ack { queue, receipts, cost } => {
+                    let each = |receipt| Op::ack(&mut together, queue, receipt, cost.clone());
+                    receipts.into_iter().for_each(each);
+                }
+                op => together.push(op),
+            }
+        }
         // The call is made a tick from now.
         let at = self.clock.now + 1;
         for asked in &asked {
             self.ask(asked, at)?;
         }
         self.submissions.insert(reply, Submitted { at, ops: asked });
-        self.call(|engine, now| engine.submit(Submission { ops, reply }, now))?;
+        self.call(|engine, now| engine.submit(Submission { ops: together, reply }, now))?;
         self.look_at_queues()
     }
 

@@ -1,5 +1,6 @@
 //! What goes in and out of the scheduler.
 
+use super::foresee::ForeseenFlow;
 use super::id::{ConsumerId, LimitId, MessageId, Place, QueueId, Receipt};
 use crate::Nanos;
 use crate::bucket::Ready;
@@ -13,6 +14,8 @@ pub struct Arrival<'a> {
     pub place: Place,
     /// Its fairness key.
     pub flow: &'a [u8],
+    /// What is known of its flow, if it was foreseen.
+    pub foreseen: Option<ForeseenFlow>,
     /// The weight of its flow from now on; the queue's if `None`, and 0 acts as 1.
     pub weight: Option<u32>,
     /// What its delivery costs the flow; 0 acts as 1.

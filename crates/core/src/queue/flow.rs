@@ -87,7 +87,11 @@ impl Flow {
 
     /// The recent cost as of now.
     pub(super) fn recent(&self, now: Nanos) -> f64 {
-        f64::from(self.recent) * faded(self.window, now)
+        // Most flows are new, and have no count to fade.
+        match self.recent {
+            0.0 => 0.0,
+            recent => f64::from(recent) * faded(self.window, now),
+        }
     }
 
     pub(super) fn count(&mut self, cost: u32, now: Nanos) {

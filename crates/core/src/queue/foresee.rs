@@ -7,6 +7,7 @@
 
 use super::flow::InQueue;
 use super::id::{MessageId, QueueId};
+use super::index::KeyHash;
 use super::lane::Lane;
 use super::list::prefetch_neighbours;
 use super::scheduler::{Scheduler, hash_message};
@@ -18,29 +19,42 @@ pub(super) const TOGETHER: usize = 64;
 /// With fewer flows than this, all that is kept of them is in the cache anyway.
 const MANY_FLOWS: usize = 64;
 
-/// Where things were when they were looked for, in that order. Whoever comes for one looks there first, and is not hindered if
-/// something else is there.
+/// What was found when things were looked for, in that order.
 #[derive(Default)]
 pub(super) struct Foreseen {
-    messages: Line,
-    flows: Line,
+    messages: Line<u32>,
+    flows: Line<ForeseenFlow>,
 }
 
-/// Numbers of entries, to be taken one by one.
-#[derive(Default)]
-struct Line {
-    entries: Vec<u32>,
+/// What is known of the flow of a message before it comes in.
+#[derive(Clone, Copy, Debug)]
+pub struct ForeseenFlow {
+    /// The hash of its key.
+    pub(super) hash: KeyHash,
+    /// Where it was, or another one, or none.
+    at: u32,
+}
+
+/// To be taken one by one.
+struct Line<T> {
+    entries: Vec<T>,
     taken: usize,
 }
 
-impl Line {
+impl<T> Default for Line<T> {
+    fn default() -> Line<T> {
+        Line { entries: Vec::new(), taken: 0 }
+    }
+}
+
+impl<T: Copy> Line<T> {
     fn clear(&mut self) {
         self.entries.clear();
         self.taken = 0;
     }
 
-    fn next(&mut self) -> u32 {
-        let entry = self.entries.get(self.taken).copied().unwrap_or(NONE);
+    fn next(&mut self) -> Option<T> {
+        let entry = self.entries.get(self.taken).copied();
         self.taken += 1;
         entry
     }
@@ -49,14 +63,20 @@ impl Line {
 impl Scheduler {
     /// The next message of those that were looked for, if it is this.
     pub(super) fn foreseen_message(&mut self, id: MessageId) -> Option<u32> {
-        let at = self.foreseen.messages.next();
+        let at = self.foreseen.messages.next()?;
         self.messages.get(at).is_some_and(|message| message.id == id).then_some(at)
     }
 
-    /// The next flow of those that were looked for, if it is this.
-    pub(super) fn foreseen_flow(&mut self, queue: u32, key: &[u8]) -> Option<u32> {
-        let at = self.foreseen.flows.next();
-        self.flows.get(at).is_some_and(|_| self.is_flow(at, queue, key)).then_some(at)
+    /// What is known of the flow of the next message of those that were [foreseen](Self::foresee_arrivals): to be asked for
+    /// each of them, in that order, whatever becomes of it.
+    pub fn foreseen_arrival(&mut self) -> Option<ForeseenFlow> {
+        self.foreseen.flows.next()
+    }
+
+    /// The flow, if it is where it was.
+    pub(super) fn foreseen_flow(&self, foreseen: ForeseenFlow, queue: u32, key: &[u8]) -> Option<u32> {
+        let is_there = self.flows.get(foreseen.at).is_some_and(|_| self.is_flow(foreseen.at, queue, key));
+        is_there.then_some(foreseen.at)
     }
 
     /// These are about to be acknowledged, or otherwise settled.
@@ -95,32 +115,21 @@ impl Scheduler {
         if self.flows.len() < MANY_FLOWS {
             return;
         }
-        let mut flows = flows.fuse();
-        let (mut hashes, mut entries) = ([0; TOGETHER], [NONE; TOGETHER]);
         // Most are of the same queue.
-        let mut last = (None, None);
-        loop {
-            let mut count = 0;
-            for (hash, (queue, key)) in hashes.iter_mut().zip(&mut flows) {
-                if last.0 != Some(queue) {
-                    last = (Some(queue), self.find_queue(queue));
-                }
-                *hash = last.1.map_or(0, |queue| self.keyed.bytes(queue, key));
-                count += 1;
+        let mut last = (None, NONE);
+        for (queue, key) in flows {
+            if last.0 != Some(queue) {
+                last = (Some(queue), self.find_queue(queue).unwrap_or(NONE));
             }
-            for (entry, hash) in entries.iter_mut().zip(&hashes[..count]) {
-                *entry = self.flow_index.guess(*hash);
-                self.flows.prefetch(*entry);
-                self.flow_keys.prefetch(*entry);
-            }
-            self.foreseen.flows.entries.extend_from_slice(&entries[..count]);
-            for entry in &entries[..count] {
-                let first = self.flows.get(*entry).and_then(|flow| flow.lanes.front());
-                self.lanes.prefetch(first.unwrap_or(NONE));
-            }
-            if count < TOGETHER {
-                return;
-            }
+            let hash = self.keyed.key(key);
+            let at = self.flow_index.guess(hash.in_queue(last.1));
+            self.flows.prefetch(at);
+            self.flow_keys.prefetch(at);
+            self.foreseen.flows.entries.push(ForeseenFlow { hash, at });
+        }
+        for foreseen in &self.foreseen.flows.entries {
+            let first = self.flows.get(foreseen.at).and_then(|flow| flow.lanes.front());
+            self.lanes.prefetch(first.unwrap_or(NONE));
         }
     }
 

@@ -77,16 +77,27 @@ pub(super) fn mix(a: u64, b: u32) -> u64 {
 #[derive(Clone, Copy)]
 pub(super) struct Keyed(Sip);
 
+/// The hash of a fairness key, whatever its queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct KeyHash(u64);
+
+impl KeyHash {
+    /// The same key differs from one queue to another.
+    #[inline]
+    pub(super) fn in_queue(self, queue: u32) -> u64 {
+        self.0 ^ mix(queue.into(), 0)
+    }
+}
+
 impl Keyed {
     pub(super) fn new(seed: [u64; 2]) -> Keyed {
         let [low, high] = seed.map(u128::from);
         Keyed(Sip::new(low | high << 64))
     }
 
-    /// The same bytes differ from one scope to another.
     #[inline]
-    pub(super) fn bytes(self, scope: u32, bytes: &[u8]) -> u64 {
-        self.0.hash(bytes).0 ^ mix(scope.into(), 0)
+    pub(super) fn key(self, key: &[u8]) -> KeyHash {
+        KeyHash(self.0.hash(key).0)
     }
 
     pub(super) fn words(self, words: impl Iterator<Item = u64>) -> u64 {

@@ -62,6 +62,7 @@ pub use arrival::{Arrival, Buckets, Delivered, Gone, Involved, Leased, Lookup, S
 pub use coming::Announced;
 pub use failure::{Backoff, Verdict, verdict};
 pub use flow::FlowKey;
+pub use foresee::ForeseenFlow;
 pub use id::{ConsumerId, LimitId, Malformed, MessageId, Place, QueueId, Receipt};
 pub use policy::{Full, Policy};
 pub use scheduler::Scheduler;

@@ -11,7 +11,7 @@
 
 use super::charges::{Charges, MIXED};
 use super::flow::{Flow, FlowKey, Turn};
-use super::foresee::Foreseen;
+use super::foresee::{Foreseen, ForeseenFlow};
 use super::id::{ConsumerId, LimitId, MessageId, QueueId};
 use super::index::{Index, Keyed, mix};
 use super::involve::Shapes;
@@ -139,7 +139,7 @@ impl Scheduler {
         if self.message_index.find(hash, |at| self.messages[at].id == arrival.id).is_some() {
             return None;
         }
-        let flow = self.flow_of(queue, arrival.flow);
+        let flow = self.flow_of(queue, arrival.flow, arrival.foreseen);
         self.set_weight(flow, arrival.weight.unwrap_or(self.queues[queue].policy.weight).max(1));
         let (stations, station_index) = (&mut self.stations, &mut self.station_index);
         let bill = self.charges.bill(self.keyed, arrival.charges, |limit| {
@@ -160,11 +160,13 @@ impl Scheduler {
         Some(at)
     }
 
-    fn flow_of(&mut self, queue: u32, key: &[u8]) -> u32 {
-        if let Some(at) = self.foreseen_flow(queue, key) {
+    fn flow_of(&mut self, queue: u32, key: &[u8], foreseen: Option<ForeseenFlow>) -> u32 {
+        if let Some(at) = foreseen.and_then(|foreseen| self.foreseen_flow(foreseen, queue, key)) {
             return at;
         }
-        let hash = self.keyed.bytes(queue, key);
+        let hash = foreseen.map_or_else(|| self.keyed.key(key), |foreseen| foreseen.hash);
+        debug_assert_eq!(hash, self.keyed.key(key), "another flow was foreseen");
+        let hash = hash.in_queue(queue);
         if let Some(at) = self.find_flow_by(hash, queue, key) {
             return at;
         }
@@ -172,7 +174,7 @@ impl Scheduler {
         let at = self.flows.insert(Flow::new(queue, granted));
         assert_eq!(self.flow_keys.insert(FlowKey::new(key)), at, "a flow and its key have one number");
         let (flows, keys, keyed) = (&self.flows, &self.flow_keys, self.keyed);
-        self.flow_index.insert(hash, at, |at| keyed.bytes(flows[at].queue, keys[at].bytes()));
+        self.flow_index.insert(hash, at, |at| keyed.key(keys[at].bytes()).in_queue(flows[at].queue));
         self.queues[queue].flows.push_back(&mut self.flows, at);
         at
     }
@@ -311,7 +313,8 @@ impl Scheduler {
     pub(super) fn free_flow(&mut self, flow: u32) {
         let Flow { lane_count, turn, queue, .. } = self.flows[flow];
         if lane_count == 0 && turn == Turn::Out {
-            self.flow_index.remove(self.keyed.bytes(queue, self.flow_keys[flow].bytes()), flow);
+            let hash = self.keyed.key(self.flow_keys[flow].bytes()).in_queue(queue);
+            self.flow_index.remove(hash, flow);
             self.queues[queue].flows.remove(&mut self.flows, flow);
             self.flows.remove(flow);
             self.flow_keys.remove(flow);
@@ -350,7 +353,7 @@ impl Scheduler {
     }
 
     pub(super) fn find_flow(&self, queue: u32, key: &[u8]) -> Option<u32> {
-        self.find_flow_by(self.keyed.bytes(queue, key), queue, key)
+        self.find_flow_by(self.keyed.key(key).in_queue(queue), queue, key)
     }
 
     fn find_flow_by(&self, hash: u64, queue: u32, key: &[u8]) -> Option<u32> {

@@ -26,23 +26,50 @@ impl<P: Port> Applied<P> {
     }
 }
 
+/// What has come of a submission so far.
+pub(super) struct Answers<P: Port> {
+    open: u64,
+    /// What is there, in order.
+    outcomes: Vec<Outcome<P::Disk>>,
+    /// Places of those that come later.
+    later: Vec<(usize, Option<Outcome<P::Disk>>)>,
+    need: Need,
+}
+
+impl<P: Port> Answers<P> {
+    /// Where the next outcome goes.
+    fn slot(&self) -> Slot {
+        Slot { open: self.open, index: self.outcomes.len() + self.later.len() }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, applied: Applied<P>) {
+        match applied {
+            Applied::Now(outcome, need) => {
+                self.require(need);
+                self.outcomes.push(outcome);
+            }
+            Applied::Later => self.later.push((self.slot().index, None)),
+        }
+    }
+
+    pub(super) fn require(&mut self, need: Need) {
+        self.need = self.need.and(need);
+    }
+}
+
 impl<P: Port> Engine<P> {
     /// Applies operations that arrived together.
     pub fn submit(&mut self, submission: Submission<P::Reply, P::Sink>, now: Nanos) {
         let Submission { ops, reply } = submission;
         self.foresee(&ops);
-        let open = self.next_open;
-        let (mut outcomes, mut later) = (Vec::with_capacity(ops.len()), Vec::new());
-        let mut need = Need::NOTHING;
-        for (index, op) in ops.into_iter().enumerate() {
-            match self.apply(op, Slot { open, index }, now) {
-                Applied::Now(outcome, its_need) => {
-                    need = need.and(its_need);
-                    outcomes.push(outcome);
-                }
-                Applied::Later => later.push((index, None)),
-            }
+        let count = ops.iter().map(Op::outcomes).sum();
+        let (open, need) = (self.next_open, Need::NOTHING);
+        let mut answers = Answers { open, outcomes: Vec::with_capacity(count), later: Vec::new(), need };
+        for op in ops {
+            self.apply(op, &mut answers, now);
         }
+        let Answers { outcomes, later, need, .. } = answers;
         self.note_unsynced(now);
         if later.is_empty() {
             return self.tell(Output::Reply(reply, outcomes), need);
@@ -54,10 +81,11 @@ impl<P: Port> Engine<P> {
 
     /// What these will touch is asked for before the first one is applied.
     fn foresee(&mut self, ops: &[Op<P::Sink>]) {
-        self.scheduler.foresee_settled(ops.iter().filter_map(|op| match op {
-            Op::Ack { receipt, .. } => Some(receipt.id),
-            _ => None,
-        }));
+        let acked = ops.iter().flat_map(|op| match op {
+            Op::Ack { receipts, .. } => receipts.as_slice(),
+            _ => &[],
+        });
+        self.scheduler.foresee_settled(acked.map(|receipt| receipt.id));
         self.scheduler.foresee_arrivals(ops.iter().filter_map(|op| match op {
             Op::Enqueue(message) => Some((message.queue.id, message.flow.bytes())),
             _ => None,
@@ -94,17 +122,16 @@ impl<P: Port> Engine<P> {
         }
     }
 
-    fn apply(&mut self, op: Op<P::Sink>, slot: Slot, now: Nanos) -> Applied<P> {
-        if self.stopping {
-            return Applied::refused(Refused::Stopping);
-        }
-        match op {
+    fn apply(&mut self, op: Op<P::Sink>, answers: &mut Answers<P>, now: Nanos) {
+        let slot = answers.slot();
+        answers.add(match op {
+            Op::Ack { queue, receipts, cost } => return self.ack(queue, &receipts, &cost, answers, now),
+            _ if self.stopping => Applied::refused(Refused::Stopping),
             Op::Enqueue(message) => self.enqueue(message, now),
             Op::Receive(receive) => self.receive(receive, slot, now),
             Op::Subscribe { queue, credit, sink } => self.subscribe(queue, credit, sink),
             Op::Credit { consumer, credit } => self.credit(consumer, credit),
             Op::Unsubscribe { consumer } => self.unsubscribe(consumer, now),
-            Op::Ack { queue, receipt, cost } => self.ack(queue, receipt, &cost, now),
             Op::Nack { queue, receipt, nack } => self.nack(queue, receipt, nack, slot, now),
             Op::Extend { queue, receipt, visibility_ms } => self.extend(queue, receipt, visibility_ms, now),
             Op::Release { queue, receipt } => self.release(queue, receipt, now),
@@ -114,6 +141,6 @@ impl<P: Port> Engine<P> {
                 Applied::done(Need::NOTHING)
             }
             Op::Admin(admin) => self.admin(admin, slot, now),
-        }
+        });
     }
 }

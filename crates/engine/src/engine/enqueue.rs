@@ -21,7 +21,7 @@ impl<P: Port> Engine<P> {
     }
 
     fn try_enqueue(&mut self, message: &Enqueue, now: Nanos) -> Result<(MessageId, Need), Refused> {
-        let queue = message.queue.id;
+        let (queue, foreseen) = (message.queue.id, self.scheduler.foreseen_arrival());
         let Some(definition) = self.queue(queue) else {
             return Err(Refused::QueueNotFound(message.queue.name().to_owned()));
         };
@@ -72,6 +72,7 @@ impl<P: Port> Engine<P> {
             id,
             place,
             flow: message.flow.bytes(),
+            foreseen,
             weight,
             cost: message.cost,
             charges: &self.charges,

@@ -166,6 +166,7 @@ impl<P: Port> Engine<P> {
             id: record.id,
             place,
             flow: record.flow,
+            foreseen: None,
             weight,
             cost: record.cost,
             charges: &self.charges,

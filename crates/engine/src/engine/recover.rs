@@ -272,6 +272,7 @@ impl<P: Port> Engine<P> {
                 id,
                 place: found.place,
                 flow: &found.flow,
+                foreseen: None,
                 weight,
                 cost: found.cost,
                 charges: &charges,

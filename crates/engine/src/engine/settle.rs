@@ -4,9 +4,10 @@ use tidegate_core::Nanos;
 use tidegate_core::queue::{Gone, Leased, Lookup, QueueId, Receipt};
 use tidegate_store::journal::Record;
 
-use super::apply::Applied;
+use super::apply::{Answers, Applied};
 use super::failure::Cause;
 use super::grants::Spent;
+use super::held::Need;
 use super::port::Port;
 use super::state::{Engine, Slot};
 use crate::op::{Cost, Nack};
@@ -35,24 +36,45 @@ impl<P: Port> Engine<P> {
 
     /// Ends a lease and its message, with one look at it.
     fn end_lease(&mut self, queue: QueueId, receipt: Receipt) -> Result<Gone, Refused> {
+        if self.stopping {
+            return Err(Refused::Stopping);
+        }
         if self.in_limbo(receipt) || self.writable().is_err() {
             self.lease_to_change(queue, receipt)?;
         }
         self.scheduler.ack_in(queue, receipt).map_err(|lookup| unknown(lookup, receipt))
     }
 
-    pub(super) fn ack(&mut self, queue: QueueId, receipt: Receipt, cost: &Cost, now: Nanos) -> Applied<P> {
-        let gone = match self.end_lease(queue, receipt) {
-            Ok(gone) => gone,
-            Err(refused) => return Applied::refused(refused),
-        };
+    pub(super) fn ack(
+        &mut self,
+        queue: QueueId,
+        receipts: &[Receipt],
+        cost: &Cost,
+        answers: &mut Answers<P>,
+        now: Nanos,
+    ) {
+        let mut acked = 0;
+        for receipt in receipts {
+            answers.add(match self.ack_one(queue, *receipt, cost, now) {
+                Ok(()) => {
+                    acked += 1;
+                    Applied::done(Need::NOTHING)
+                }
+                Err(refused) => Applied::refused(refused),
+            });
+        }
+        if acked > 0 {
+            answers.require(self.need_in(queue));
+            self.totals(queue).into_iter().for_each(|totals| totals.acked += acked);
+        }
+    }
+
+    fn ack_one(&mut self, queue: QueueId, receipt: Receipt, cost: &Cost, now: Nanos) -> Result<(), Refused> {
+        let gone = self.end_lease(queue, receipt)?;
         self.end_grant(receipt.id, Spent::Really(cost), now);
         self.append(&Record::Gone { id: receipt.id });
         self.journal.dead(gone.place);
-        if let Some(totals) = self.totals(queue) {
-            totals.acked += 1;
-        }
-        Applied::done(self.need_in(queue))
+        Ok(())
     }
 
     pub(super) fn nack(

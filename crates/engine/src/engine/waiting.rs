@@ -71,6 +71,7 @@ impl<P: Port> Engine<P> {
             id,
             place: Place { segment: 0, offset: 0, len: 0 },
             flow: flow.unwrap_or_default(),
+            foreseen: None,
             weight,
             cost: 1,
             charges: &self.charges,

@@ -250,7 +250,7 @@ impl Bench {
 
     pub fn ack_with(&mut self, queue: &str, receipt: Receipt, cost: Cost) -> Result<(), Refused> {
         let queue = self.queue_id(queue);
-        done(self.ask(Op::Ack { queue, receipt, cost }))
+        done(self.ask(Op::Ack { queue, receipts: vec![receipt], cost }))
     }
 
     /// Takes from a throttle key as the Ask door does. False if it is short.

@@ -1,5 +1,6 @@
 //! The engine driven by hand: over a simulated disk, with the test's own clock.
 
+mod batches;
 mod budget;
 mod found;
 mod found_budget;

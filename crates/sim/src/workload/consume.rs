@@ -123,7 +123,7 @@ impl World {
         let mut close = None;
         let cost = self.real_cost();
         let (op, step) = match self.chance.weighted(&[60, 14, 8, 8, 12]) {
-            0 => (Op::Ack { queue, receipt, cost: told(&cost) }, Step::Ack),
+            0 => (Op::Ack { queue, receipts: vec![receipt], cost: told(&cost) }, Step::Ack),
             1 => {
                 let mut nack = Nack { error: Some("it failed".into()), cost: told(&cost), ..Nack::default() };
                 nack.delay_ms = self.chance.percent(30).then(|| self.chance.below(500));
@@ -161,7 +161,7 @@ impl World {
         for (queue, receipt) in held {
             let durability = self.queue(queue).map_or(Durability::Fsync, |queue| queue.settings().durability);
             let asked = Asked::Settle { receipt, step: Step::Ack, durability, close: None, cost: Vec::new() };
-            ops.push((Op::Ack { queue, receipt, cost: Vec::new() }, asked));
+            ops.push((Op::Ack { queue, receipts: vec![receipt], cost: Vec::new() }, asked));
         }
         self.submit(ops)
     }

@@ -127,6 +127,7 @@ fn a_lease_survives_a_restart() {
         id,
         place,
         flow: b"a",
+        foreseen: None,
         weight: None,
         cost: 1,
         charges: &charges,

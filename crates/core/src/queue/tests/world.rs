@@ -275,6 +275,7 @@ impl World {
             id,
             place: Place { segment: 0, offset: 0, len: 10 },
             flow: send.flow.as_bytes(),
+            foreseen: None,
             weight: send.weight,
             cost: send.cost,
             charges: &send.charges,

@@ -63,11 +63,6 @@ impl Ops {
         Ops { queues, transport, ops, open, bytes: 0, last: None, asked }
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.ops.len()
-    }
-
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.ops.is_empty()
@@ -154,7 +149,7 @@ impl Ops {
     ) -> Result<(), Refusal> {
         let named = self.named(namespace, queue, text).and_then(|named| Ok((named, real_cost(cost)?)));
         let ((queue, receipt), cost) = self.count(QueueOperation::Ack, named)?;
-        self.ops.push(Op::Ack { queue, receipt, cost });
+        Op::ack(&mut self.ops, queue, receipt, cost);
         Ok(())
     }
 

@@ -58,7 +58,7 @@ impl Pending {
     pub(super) fn hold(mut gathered: Ops) -> Pending {
         let (ops, open) = (std::mem::take(&mut gathered.ops), std::mem::take(&mut gathered.open));
         let (queues, transport) = (gathered.queues.clone(), gathered.transport);
-        let (len, began) = (ops.len(), queues.now());
+        let (len, began) = (ops.iter().map(Op::outcomes).sum(), queues.now());
         let space = ops.iter().find_map(|op| match op {
             Op::Acquire(waiting) => queues.ledger().find_space(&waiting.namespace),
             _ => None,

@@ -23,7 +23,8 @@ const NO_PLACE: u8 = 255;
 /// flush. An arrival time needs 63 bits until the year 2262.
 const CHANGED: u64 = 1 << 63;
 
-/// See the module.
+/// See the module. In this order, so that what is written beside an entry lies with the tags that were read before.
+#[repr(C)]
 pub struct Page {
     tags: [u8; GROUPS * GROUP],
     /// For each group, a bit for each of its places: changed since the last flush.
@@ -104,10 +105,12 @@ impl Page {
         None
     }
 
-    /// Prefetches the tags of a key's home group.
+    /// Prefetches the tags of a key's home group, and its marks: a store that waits for memory would hold up the unlocking
+    /// of the shard behind it.
     #[inline]
     pub fn prefetch_tags(&self, hash: KeyHash) {
         prefetch(&self.tags[home(hash) * GROUP]);
+        prefetch(&self.changed[home(hash)]);
     }
 
     /// Prefetches what is most likely the entry of a key: the first in its home group that has its tag.

@@ -3,7 +3,7 @@
 use tidegate_core::{Decision, Nanos, cell};
 use tidegate_limiter::KeyHash;
 
-use super::call::Call;
+use super::call::{Call, Rate};
 use super::ledger::Tried;
 use super::metrics::{Acquires, Outcomes, Transport};
 use super::namespace::Namespace;
@@ -18,6 +18,7 @@ pub struct Batch<'a> {
     outcomes: Outcomes,
     acquires: Acquires,
     foreseen: Foreseen<'a>,
+    rate: Rate,
 }
 
 /// Keys that are about to be asked for, with their hashes in the default namespace.
@@ -47,6 +48,7 @@ impl<'a> Batch<'a> {
             outcomes: Outcomes::default(),
             acquires: Acquires::default(),
             foreseen: Foreseen::default(),
+            rate: Rate::default(),
         }
     }
 
@@ -75,8 +77,8 @@ impl<'a> Batch<'a> {
     #[inline]
     fn decide(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
         let hash = self.hash(namespace, call.key)?;
-        let (limit, quantity) = (call.limit(self.api.default_limit)?, call.quantity()?);
-        let decision = self.api.keys.take(hash, &limit, quantity, self.now);
+        let (limit, quantity) = (self.rate.limit(call, self.api.default_limit)?, call.quantity()?);
+        let decision = self.api.keys.take(hash, limit, quantity, self.now);
         let decision = decision.map_err(|_| Refusal::table_full())?;
         if !decision.allowed {
             self.api.metrics.denied.record(hash, call.key);
@@ -93,8 +95,8 @@ impl<'a> Batch<'a> {
 
     fn look(&mut self, namespace: Namespace, call: &Call<'_>) -> Result<Decision, Refusal> {
         let hash = self.hash(namespace, call.key)?;
-        let (limit, quantity) = (call.limit(self.api.default_limit)?, call.quantity()?);
-        Ok(self.api.keys.peek(hash, &limit, quantity, self.now))
+        let (limit, quantity) = (self.rate.limit(call, self.api.default_limit)?, call.quantity()?);
+        Ok(self.api.keys.peek(hash, limit, quantity, self.now))
     }
 
     /// Throttles in the dialect of redis-cell, which has errors of its own.
@@ -199,7 +201,39 @@ impl Drop for Batch<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::refusal::Code;
     use crate::config::Config;
+
+    #[test]
+    fn every_call_of_a_batch_has_its_own_limit() {
+        let mut api = Api::fresh(&Config::default());
+        let default = api.default_namespace;
+        let say = |max_burst, count_per_period, period| Call {
+            key: b"k",
+            max_burst,
+            count_per_period,
+            period,
+            quantity: Some(0),
+        };
+        let calls = [
+            say(Some(5), Some(5), Some(60)),
+            say(Some(6), Some(5), Some(60)),
+            say(None, None, None),
+            say(Some(6), Some(5), Some(60)),
+            say(Some(0), Some(5), Some(60)),
+            say(Some(6), None, Some(60)),
+            say(None, None, None),
+        ];
+        let mut limits = |default_limit| {
+            api.default_limit = default_limit;
+            let mut batch = api.begin(Transport::Resp);
+            calls.map(|call| batch.peek(default, &call).map_err(|refusal| refusal.code()).map(|d| d.limit))
+        };
+        let (none, wrong) = (Err(Code::LimitRequired), Err(Code::InvalidLimit));
+        assert_eq!(limits(None), [Ok(5), Ok(6), none, Ok(6), wrong, none, none]);
+        let nine = tidegate_core::Limit::per_second(9).unwrap();
+        assert_eq!(limits(Some(nine)), [Ok(5), Ok(6), Ok(9), Ok(6), wrong, none, Ok(9)]);
+    }
 
     #[test]
     fn a_foreseen_key_is_the_same_key() {

@@ -23,7 +23,7 @@ pub struct Call<'a> {
 impl Call<'_> {
     /// The limit that the call brings, or the default if it brings none of it.
     #[inline]
-    pub(super) fn limit(&self, default: Option<Limit>) -> Result<Limit, Refusal> {
+    fn limit(&self, default: Option<Limit>) -> Result<Limit, Refusal> {
         match (self.max_burst, self.count_per_period, self.period) {
             (Some(burst), Some(count), Some(period_s)) => {
                 let burst = positive(Parameter::MaxBurst, burst)?;
@@ -51,6 +51,28 @@ impl Call<'_> {
     pub(super) fn quantity(&self) -> Result<u64, Refusal> {
         let quantity = self.quantity.unwrap_or(1);
         u64::try_from(quantity).map_err(|_| Refusal::invalid_quantity(quantity))
+    }
+}
+
+/// The limit that was asked for last: a pipeline mostly has one, and making it takes two divisions.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Rate {
+    said: [Option<i64>; 3],
+    limit: Option<Limit>,
+}
+
+impl Rate {
+    /// The limit of a call: see [`Call::limit`].
+    #[inline]
+    pub(super) fn limit(&mut self, call: &Call<'_>, default: Option<Limit>) -> Result<&Limit, Refusal> {
+        let said = [call.max_burst, call.count_per_period, call.period];
+        if self.limit.is_none() || self.said != said {
+            (self.said, self.limit) = (said, None);
+        }
+        match &mut self.limit {
+            Some(limit) => Ok(limit),
+            none => Ok(none.insert(call.limit(default)?)),
+        }
     }
 }
 

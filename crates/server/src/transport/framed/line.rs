@@ -1,19 +1,24 @@
-//! A short answer on its way out: written on the stack, copied once.
+//! A short answer on its way out, written where it goes: what was just written byte by byte is slow to be read in one piece.
 
-/// Up to `N` bytes. Whoever writes knows that they are enough.
-pub struct Line<const N: usize> {
-    bytes: [u8; N],
+/// Room for `N` bytes at the end of the output. Whoever writes knows that they are enough.
+pub struct Line<'o, const N: usize> {
+    bytes: &'o mut [u8; N],
     len: usize,
 }
 
-impl<const N: usize> Default for Line<N> {
+impl<const N: usize> Line<'_, N> {
+    /// Adds what `write` writes to the output.
     #[inline]
-    fn default() -> Line<N> {
-        Line { bytes: [0; N], len: 0 }
+    pub fn add(output: &mut Vec<u8>, write: impl FnOnce(&mut Line<'_, N>)) {
+        let start = output.len();
+        output.extend_from_slice(&[0; N]);
+        let Some(bytes) = output.last_chunk_mut() else { return };
+        let mut line = Line { bytes, len: 0 };
+        write(&mut line);
+        let end = start + line.len;
+        output.truncate(end);
     }
-}
 
-impl<const N: usize> Line<N> {
     /// Adds bytes of a known number, which costs next to nothing.
     #[inline]
     pub fn push<const K: usize>(&mut self, bytes: &[u8; K]) {
@@ -26,11 +31,5 @@ impl<const N: usize> Line<N> {
     pub fn extend(&mut self, bytes: &[u8]) {
         self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
         self.len += bytes.len();
-    }
-
-    /// All that was added.
-    #[inline]
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.len]
     }
 }

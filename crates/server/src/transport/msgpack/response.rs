@@ -30,18 +30,19 @@ impl Response<'_> {
     #[inline]
     pub fn write(&self, shape: Shape, output: &mut Vec<u8>) {
         let start = output.len();
-        let mut fields = Fields { line: Line::default(), shape };
-        fields.line.push(&[0; HEADER]);
-        match self {
-            Response::Decision(decision) => fields.decision(decision),
-            Response::Count(count) => {
-                fields.begin(2);
-                fields.flag(b"\xa2ok", true);
-                fields.number(b"\xa5count", saturate(*count));
+        Line::add(output, |line| {
+            line.push(&[0; HEADER]);
+            let mut fields = Fields { line, shape };
+            match self {
+                Response::Decision(decision) => fields.decision(decision),
+                Response::Count(count) => {
+                    fields.begin(2);
+                    fields.flag(b"\xa2ok", true);
+                    fields.number(b"\xa5count", saturate(*count));
+                }
+                Response::Refused(_) => fields.refused(),
             }
-            Response::Refused(_) => fields.refused(),
-        }
-        output.extend_from_slice(fields.line.as_bytes());
+        });
         if let Response::Refused(refusal) = self {
             let written = rmp::encode::write_str(output, &refusal.to_string());
             assert!(written.is_ok(), "a buffer in memory refused to grow");
@@ -55,12 +56,12 @@ impl Response<'_> {
 const LINE_BYTES: usize = 128;
 
 /// Writes fields one by one. Names come as they go over the wire, behind the byte that says how long they are.
-struct Fields {
-    line: Line<LINE_BYTES>,
+struct Fields<'l, 'o> {
+    line: &'l mut Line<'o, LINE_BYTES>,
     shape: Shape,
 }
 
-impl Fields {
+impl Fields<'_, '_> {
     #[inline]
     fn decision(&mut self, decision: &Decision) {
         let retry_after = match decision.retry_after {

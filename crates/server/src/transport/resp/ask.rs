@@ -32,7 +32,7 @@ pub fn peek(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
 #[inline]
 fn answer(call: &mut Invocation<'_, '_>, result: Result<Decision, Refusal>) {
     match result {
-        Ok(decision) => call.reply.five(numbers(&decision)),
+        Ok(decision) => call.reply.five(&numbers(&decision)),
         Err(refusal) => call.reply.error(&format!("ERR {refusal}")),
     }
 }
@@ -100,7 +100,7 @@ pub fn cell(call: &mut Invocation<'_, '_>, _: &Api, args: &[&[u8]]) {
     match call.batch.cell(call.session.namespace, args[1], &parsed) {
         Ok(Ok(reply)) => {
             let limited = i64::from(reply.limited);
-            call.reply.five([
+            call.reply.five(&[
                 limited,
                 reply.limit,
                 reply.remaining,

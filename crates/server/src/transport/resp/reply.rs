@@ -105,21 +105,24 @@ impl<'a> Reply<'a> {
 
     /// An array of five numbers: every decision.
     #[inline]
-    pub fn five(&mut self, numbers: [i64; 5]) {
-        let mut line = Line::<FIVE_BYTES>::default();
-        line.push(b"*5\r\n");
-        for n in numbers {
-            match n {
-                0..=9 => line.push(&[b':', b'0' + n as u8, b'\r', b'\n']),
-                10..=99 => line.push(&[b':', b'0' + (n / 10) as u8, b'0' + (n % 10) as u8, b'\r', b'\n']),
-                _ => {
-                    line.push(b":");
-                    line.extend(itoa::Buffer::new().format(n).as_bytes());
-                    line.push(b"\r\n");
+    pub fn five(&mut self, numbers: &[i64; 5]) {
+        let digit = |n: i64| b'0' + (n % 10) as u8;
+        Line::<FIVE_BYTES>::add(self.output, |line| {
+            line.push(b"*5\r\n");
+            for &n in numbers {
+                match n {
+                    0..=9 => line.push(&[b':', digit(n), b'\r', b'\n']),
+                    10..=99 => line.push(&[b':', digit(n / 10), digit(n), b'\r', b'\n']),
+                    100..=999 => line.push(&[b':', digit(n / 100), digit(n / 10), digit(n), b'\r', b'\n']),
+                    -1 => line.push(b":-1\r\n"),
+                    _ => {
+                        line.push(b":");
+                        line.extend(itoa::Buffer::new().format(n).as_bytes());
+                        line.push(b"\r\n");
+                    }
                 }
             }
-        }
-        self.output.extend_from_slice(line.as_bytes());
+        });
     }
 
     fn number(&mut self, kind: u8, n: i64) {
@@ -149,7 +152,7 @@ mod tests {
             reply.map(1);
             reply.bulk(b"k");
             reply.null();
-            reply.five([1, -1, 10, 99, i64::MIN]);
+            reply.five(&[1, -1, 10, 99, i64::MIN]);
             reply.integer(7);
             reply.error("ERR two\r\nlines");
             String::from_utf8(output).unwrap()

@@ -70,7 +70,7 @@ fn read_limit(args: &[&[u8]]) -> Result<LimitCall, Wrong> {
 fn take(call: &mut Invocation<'_, '_>, api: &Api, key: &[u8], quantity: Option<i64>) -> Result<(), Refusal> {
     let queues = api.queues()?;
     match queues.take_key(&call.session.namespace_name, key, quantity)? {
-        Taken::Decided(decision) => call.reply.five(ask::numbers(&decision)),
+        Taken::Decided(decision) => call.reply.five(&ask::numbers(&decision)),
         Taken::Later(later) => {
             let made = Arc::new(OnceLock::new());
             let shape = Shape::Decision(made.clone());

@@ -111,7 +111,7 @@ impl Shape {
             }
             Shape::Decision(made) => {
                 let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));
-                answer(reply, next().and(made), |reply, decision| reply.five(ask::numbers(&decision)));
+                answer(reply, next().and(made), |reply, decision| reply.five(&ask::numbers(&decision)));
             }
             Shape::OkElsewhere(made) => {
                 let made = made.get().cloned().unwrap_or_else(|| Err(Refusal::shutting_down()));

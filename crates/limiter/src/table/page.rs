@@ -128,12 +128,17 @@ impl Page {
         self.entries[slot].tat()
     }
 
-    /// Stores a new arrival time and marks it changed.
+    /// Stores a new arrival time.
     #[inline]
     pub fn set_tat(&mut self, slot: usize, tat: Tat) {
         let entry = &mut self.entries[slot];
         entry.tat_ns = tat.ns.min(!CHANGED);
         entry.tat_rem = tat.rem;
+    }
+
+    /// Marks a key as changed.
+    #[inline]
+    pub fn mark(&mut self, slot: usize) {
         self.changed[slot / GROUP] |= 1 << (slot % GROUP);
     }
 
@@ -332,6 +337,7 @@ mod tests {
         assert!(!page.is_changed());
         let slot = page.find(hash(2)).unwrap();
         page.set_tat(slot, Tat { ns: 5, rem: 3 });
+        page.mark(slot);
         let mut other = Page::new();
         assert!(page.entries().all(|entry| other.push(entry)));
         let settle = |page: &mut Page| {

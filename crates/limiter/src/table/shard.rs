@@ -196,7 +196,10 @@ impl Shard {
             (None, _) => Ok(result),
             (Some(tat), Some((page, slot))) => {
                 page.set_tat(*slot, tat);
-                self.note(segment);
+                if let Some(changes) = &mut self.changes {
+                    page.mark(*slot);
+                    changes.note(&mut self.segments[segment], segment);
+                }
                 Ok(result)
             }
             (Some(tat), None) if tat.is_past(now) => Ok(result),

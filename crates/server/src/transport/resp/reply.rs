@@ -145,6 +145,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn five_numbers_of_any_length() {
+        let edges = [i64::MAX, 1000, 999, 101, 100, 99, 10, 9, 0, -1, -2, -10, -100, -1000, i64::MIN];
+        for five in edges.as_chunks::<5>().0.iter().chain([&[100, 999, 1000, -1, 0]]) {
+            let mut output = b"before".to_vec();
+            Reply::new(&mut output, Version::Resp2).five(five);
+            let lines: String = five.iter().map(|n| format!(":{n}\r\n")).collect();
+            assert_eq!(String::from_utf8(output).unwrap(), format!("before*5\r\n{lines}"));
+        }
+    }
+
+    #[test]
     fn both_versions() {
         let write = |version| {
             let mut output = Vec::new();

@@ -67,7 +67,7 @@ pub fn throttle(tat: Tat, args: &Args, now: Nanos) -> Result<(Reply, Option<Tat>
     let limit = args.max_burst.saturating_add(1);
     let tolerance = interval * i128::from(limit);
     let increment = interval * i128::from(args.quantity);
-    let stored = (i128::from(tat.ns) + i128::from(tat.rem > 0)).max(now);
+    let stored = (i128::from(tat.ns.min(LAST_ARRIVAL)) + i128::from(tat.rem > 0)).max(now);
     let next = stored + increment;
     let wait = next - tolerance - now;
     let limited = wait > 0;

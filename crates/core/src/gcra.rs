@@ -9,8 +9,7 @@
 //! token in the end. In those units a nanosecond weighs `count` and a token weighs `period`, so a decision is
 //! one comparison of integers.
 //!
-//! A limit that would take longer than [`HORIZON_NS`](crate::limit::HORIZON_NS) to refill has no arrival time that
-//! fits; `far` counts its tokens.
+//! An arrival time that is further away than [`HORIZON_NS`](crate::limit::HORIZON_NS) does not fit as it is: `far` says how it is kept.
 
 use crate::far;
 use crate::limit::Limit;
@@ -33,7 +32,7 @@ pub struct Tat {
 impl Tat {
     /// Whether the bucket is full at `now`, so that the key may be forgotten.
     pub fn is_past(self, now: Nanos) -> bool {
-        // Counted tokens are never in the past: see `far`.
+        // A far one lies above every time: it will be decades, see `far`.
         self.ns < now || (self.ns == now && self.rem == 0)
     }
 }
@@ -67,14 +66,9 @@ impl Decision {
 /// Inlined, so that whoever asks for `allowed` alone does not pay for the divisions behind the rest.
 #[inline(always)]
 pub fn take(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Option<Tat>) {
-    if limit.is_far() || far::is_counted(tat) {
+    if limit.is_far() || far::is_far(tat) {
         return far::take(tat, limit, quantity, now);
     }
-    take_near(tat, limit, quantity, now)
-}
-
-#[inline(always)]
-pub(crate) fn take_near(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> (Decision, Option<Tat>) {
     let tat = current(tat, limit, now);
     let level = level(tat, limit, now);
     if quantity == 0 {
@@ -102,7 +96,7 @@ pub fn peek(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Decision {
 
 /// Gives `quantity` tokens back, up to a full bucket.
 pub fn refund(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Tat {
-    if limit.is_far() || far::is_counted(tat) {
+    if limit.is_far() || far::is_far(tat) {
         return far::refund(tat, limit, quantity, now);
     }
     let level = level(current(tat, limit, now), limit, now);
@@ -112,7 +106,7 @@ pub fn refund(tat: Tat, limit: &Limit, quantity: u64, now: Nanos) -> Tat {
 
 /// The arrival time as it stands: not in the past, and with a remainder that this limit knows.
 #[inline]
-fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
+pub(crate) fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
     if tat.ns < now {
         Tat { ns: now, rem: 0 }
     } else if u64::from(tat.rem) >= limit.count() {
@@ -125,13 +119,13 @@ fn current(tat: Tat, limit: &Limit, now: Nanos) -> Tat {
 
 /// What is taken out of the bucket.
 #[inline]
-fn level(tat: Tat, limit: &Limit, now: Nanos) -> u128 {
+pub(crate) fn level(tat: Tat, limit: &Limit, now: Nanos) -> u128 {
     u128::from(tat.ns - now) * u128::from(limit.count()) + u128::from(tat.rem)
 }
 
 /// What the bucket holds: see `Limit::new` for why it fits.
 #[inline]
-fn capacity(limit: &Limit) -> u128 {
+pub(crate) fn capacity(limit: &Limit) -> u128 {
     u128::from(limit.burst()) * limit.period_ns()
 }
 

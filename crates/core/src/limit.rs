@@ -7,8 +7,7 @@
 use crate::NANOS_PER_S;
 use crate::gcra::Tat;
 
-/// The longest time that a limit may take to refill from empty and still be told by an arrival time: 2^60 ns,
-/// 36 years. The tokens of a limit that takes longer are counted: see [`far`](crate::gcra).
+/// The furthest that an arrival time may lie ahead and still be kept in nanoseconds: 2^60, 36 years.
 pub const HORIZON_NS: u64 = 1 << 60;
 
 /// Bits of `burst x period`, at most.
@@ -63,8 +62,9 @@ impl Limit {
     /// A limit out of its parts.
     ///
     /// A rate that does not fit the form of the module is brought to it: exactly if its fraction reduces
-    /// (5,000,000,000 a second is 5 a nanosecond), else made slower by less than one part in 2^31. Only a token that
-    /// takes over 146 years may come sooner than it was asked to.
+    /// (5,000,000,000 a second is 5 a nanosecond), else made slower: by less than one part in 2^31, or in the number of
+    /// tokens that come in 73 years if that is less. Beyond the form are rates above 2^31 a nanosecond, which may lose
+    /// more, and a token that takes over 73 years, which may come sooner than it was asked to.
     #[inline]
     pub fn new(parts: Parts) -> Result<Limit, InvalidLimit> {
         let Parts { burst, count, period_ns } = parts;
@@ -155,14 +155,21 @@ fn spans(burst: u64, period_ns: u128) -> bool {
 #[cold]
 fn reduce(burst: u64, count: u64, period_ns: u128) -> (u32, u128) {
     let divisor = gcd(u128::from(count), period_ns);
-    let (mut count, mut period_ns) = (u128::from(count) / divisor, period_ns / divisor);
-    loop {
-        match u32::try_from(count) {
-            Ok(count) if spans(burst, period_ns) => return (count, period_ns),
-            Ok(1) => return (1, (1 << SPAN_BITS) / u128::from(burst)),
-            _ => (count, period_ns) = (count >> 1, period_ns.div_ceil(2)),
-        }
+    let (count, period_ns) = (u128::from(count) / divisor, period_ns / divisor);
+    match u32::try_from(count) {
+        Ok(count) if spans(burst, period_ns) => (count, period_ns),
+        _ => approximate(burst, count, period_ns),
     }
+}
+
+/// The longest period that fits, and the whole tokens that come in it: the more there are, the less does the part of one
+/// matter that is lost.
+fn approximate(burst: u64, count: u128, period_ns: u128) -> (u32, u128) {
+    let most = u128::from(u32::MAX);
+    let longest = (1 << SPAN_BITS) / u128::from(burst);
+    let period = (period_ns.saturating_mul(most) / count).clamp(1, longest);
+    let tokens = (count * period / period_ns).clamp(1, most);
+    (tokens as u32, period)
 }
 
 fn gcd(mut a: u128, mut b: u128) -> u128 {
@@ -178,7 +185,7 @@ fn step(count: u32, period_ns: u128) -> Tat {
         Ok(period) => Tat { ns: period / u64::from(count), rem: (period % u64::from(count)) as u32 },
         Err(_) => {
             let (ns, rem) = (period_ns / u128::from(count), period_ns % u128::from(count));
-            // Only of a far limit, whose tokens are counted, can it be more than 64 bits.
+            // Only of a far limit, which takes no such steps, can it be more than 64 bits.
             Tat { ns: u64::try_from(ns).unwrap_or(u64::MAX), rem: rem as u32 }
         }
     }
@@ -208,7 +215,22 @@ mod tests {
         check(huge, huge, huge, (1, u128::from(NANOS_PER_S)));
         check(10, 5_000_000_000, 1, (5, 1));
         check(2_000_000_000, 1, huge, (1, u128::from(huge) * u128::from(NANOS_PER_S)));
-        // One token in 292 billion years comes in 146 if 2^63 of them are to be counted.
+        // One token in 292 billion years comes in 146 if there are to be 2^63 of them.
         check(huge, 1, huge, (1, 1 << 62));
+        check(1, huge, 1, (u32::MAX.into(), 1));
+    }
+
+    #[test]
+    fn a_rate_that_does_not_fit_is_slower_by_a_part_in_two_billion() {
+        for (count, period_ns) in
+            [(10_000_000_000_001, 1_000_000_000u128), (1 << 61 | 1, 3_600_000_000_000), (4_294_967_311, 7)]
+        {
+            for burst in [1, 1_000_000_007, i64::MAX as u64] {
+                let limit = Limit::new(Parts { burst, count, period_ns }).unwrap();
+                let asked = u128::from(count) * limit.period_ns();
+                let gets = u128::from(limit.count()) * period_ns;
+                assert!(gets <= asked && asked - gets <= asked >> 31, "{count} in {period_ns}: {limit:?}");
+            }
+        }
     }
 }

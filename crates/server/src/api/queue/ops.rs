@@ -58,6 +58,11 @@ pub struct NackCall<'a> {
 pub type CostCall<'a> = &'a [(&'a [u8], i64)];
 
 impl Ops {
+    /// Refuses more at once than are allowed.
+    pub fn check_batch(&self, len: usize) -> Result<(), Refusal> {
+        self.queues.check_batch(len)
+    }
+
     pub(super) fn new(queues: Arc<Queues>, transport: Transport) -> Ops {
         let (ops, open, asked) = (Vec::new(), Vec::new(), [0; QueueOperation::ALL.len()]);
         Ops { queues, transport, ops, open, bytes: 0, last: None, asked }

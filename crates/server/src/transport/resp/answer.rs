@@ -17,13 +17,15 @@ pub struct Resp {
     api: Arc<Api>,
     session: Session,
     max_frame_bytes: usize,
+    /// Bytes that what is left over needs to be worth another look.
+    least: usize,
 }
 
 impl Resp {
     /// A connection that has said nothing yet.
     pub fn new(api: Arc<Api>, id: u64, max_frame_bytes: usize) -> Resp {
         let session = Session::new(&api, id);
-        Resp { api, session, max_frame_bytes }
+        Resp { api, session, max_frame_bytes, least: 0 }
     }
 
     #[inline]
@@ -88,6 +90,10 @@ impl Resp {
     #[inline]
     fn answer_all(&mut self, arrived: Input<'_>, max: usize, output: &mut Vec<u8>) -> Progress {
         let input = arrived.bytes();
+        if input.len() < self.least {
+            return Progress { consumed: 0, next: Next::Read };
+        }
+        self.least = 0;
         let api = self.api.clone();
         let mut batch = api.begin(Transport::Resp);
         let mut window = Window::new(input.len());
@@ -116,7 +122,10 @@ impl Resp {
                         self.run(&mut batch, arrived, &words, output);
                     }
                 }
-                Some(Parsed::Partial) => return Progress { consumed, next: Next::Read },
+                Some(Parsed::Partial(least)) => {
+                    self.least = least;
+                    return Progress { consumed, next: Next::Read };
+                }
                 Some(Parsed::TooLarge) => {
                     batch.refuse();
                     let refusal = Refusal::body_too_large(self.max_frame_bytes, "resp.max_frame_bytes");

@@ -2,11 +2,12 @@
 
 use super::parse::MAX_ARGS;
 
-/// Splits a line at white space, with Redis's two kinds of quotes. `None` if a quote is left open.
+/// Splits a line at white space, with Redis's two kinds of quotes, as far as one word more than there may be. `None` if a quote
+/// is left open.
 pub fn words(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut words = Vec::new();
     let mut rest = line.trim_ascii_start();
-    while !rest.is_empty() && words.len() < MAX_ARGS {
+    while !rest.is_empty() && words.len() <= MAX_ARGS {
         let (word, after) = word(rest)?;
         words.push(word);
         rest = after.trim_ascii_start();

@@ -1,12 +1,19 @@
 //! Requests: arrays of bulk strings, or a line of words.
 //!
 //! The parser looks at whole requests only and keeps nothing between calls: what has not arrived whole is
-//! looked at again when more has come, which costs a step per argument, not per byte.
+//! looked at again when more has come, which costs a step per argument, not per byte. One of very many arguments says how
+//! many bytes it needs at least, so that nobody makes it be looked at again for every byte.
 
 use super::inline;
 
-/// The most arguments in one request.
-pub const MAX_ARGS: usize = 1024;
+/// The most arguments in one request: more than a batch may have.
+pub const MAX_ARGS: usize = 128 * 1024;
+
+/// So many arguments are looked at again with every piece that arrives.
+const FEW_ARGS: usize = 1024;
+
+/// What an argument takes: `:` and a line end.
+const LEAST_ARG_BYTES: usize = 3;
 
 /// What stands at the start of the input.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,8 +22,8 @@ pub enum Parsed {
     Request(usize),
     /// A line of words, of this many bytes.
     Line(usize, Vec<Vec<u8>>),
-    /// The beginning of either.
-    Partial,
+    /// The beginning of either, which is not worth another look before there are so many bytes.
+    Partial(usize),
     /// A request that is, or says that it will be, above the bound.
     TooLarge,
     /// Something that is no request. The connection cannot find its way back.
@@ -28,7 +35,7 @@ pub enum Parsed {
 pub fn parse<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
     let before = args.len();
     match input.first() {
-        None => Parsed::Partial,
+        None => Parsed::Partial(0),
         Some(b'*') => match quick(input, args) {
             Some(len) if len <= max => Parsed::Request(len),
             _ => {
@@ -79,12 +86,12 @@ fn payload_length(input: &[u8]) -> Option<(usize, &[u8])> {
 /// Reads any request, and says what is wrong with what is none.
 #[cold]
 fn careful<'a>(input: &'a [u8], max: usize, args: &mut Vec<&'a [u8]>) -> Parsed {
-    let mut reader = Reader { input, at: 1, max };
+    let mut reader = Reader { input, at: 1, max, least: 0 };
     match reader.array(args) {
         Ok(()) if reader.at > max => Parsed::TooLarge,
         Ok(()) => Parsed::Request(reader.at),
         Err(Stop::TooLarge) => Parsed::TooLarge,
-        Err(Stop::Partial) => Parsed::Partial,
+        Err(Stop::Partial) => Parsed::Partial(reader.least),
         Err(Stop::Broken(why)) => Parsed::Broken(why),
     }
 }
@@ -95,11 +102,12 @@ fn line(input: &[u8], max: usize) -> Parsed {
         Some(end) if end < max => {
             let text = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
             match inline::words(text) {
+                Some(words) if words.len() > MAX_ARGS => Parsed::Broken("too many words in request"),
                 Some(words) => Parsed::Line(end + 1, words),
                 None => Parsed::Broken("unbalanced quotes in request"),
             }
         }
-        None if input.len() <= max => Parsed::Partial,
+        None if input.len() <= max => Parsed::Partial(0),
         _ => Parsed::TooLarge,
     }
 }
@@ -112,18 +120,29 @@ enum Stop {
 
 struct Reader<'a> {
     input: &'a [u8],
+    /// Where it reads on. When something is partial: no later than where that ends.
     at: usize,
     max: usize,
+    /// Bytes without which it cannot be whole, if that is known.
+    least: usize,
 }
 
 impl<'a> Reader<'a> {
     fn array(&mut self, args: &mut Vec<&'a [u8]>) -> Result<(), Stop> {
-        let count = self.length()?;
-        if count > MAX_ARGS as i64 {
+        // Less than none is none.
+        let count = usize::try_from(self.length()?).unwrap_or(0);
+        if count > MAX_ARGS {
             return Err(Stop::Broken("invalid multibulk length"));
         }
-        for _ in 0..count {
-            args.push(self.argument()?);
+        for nth in 0..count {
+            match self.argument() {
+                Ok(argument) => args.push(argument),
+                Err(Stop::Partial) if nth >= FEW_ARGS => {
+                    self.least = self.at + (count - nth - 1) * LEAST_ARG_BYTES;
+                    return Err(if self.least > self.max { Stop::TooLarge } else { Stop::Partial });
+                }
+                Err(stop) => return Err(stop),
+            }
         }
         Ok(())
     }
@@ -148,12 +167,11 @@ impl<'a> Reader<'a> {
             // Said before it has arrived, so there is no need to wait for it.
             return Err(Stop::TooLarge);
         }
-        let (bulk, rest) = self.input[self.at..].split_at_checked(len).ok_or(Stop::Partial)?;
+        let rest = &self.input[self.at..];
+        self.at += len + 2;
+        let (bulk, rest) = rest.split_at_checked(len).ok_or(Stop::Partial)?;
         match rest {
-            [b'\r', b'\n', ..] => {
-                self.at += len + 2;
-                Ok(bulk)
-            }
+            [b'\r', b'\n', ..] => Ok(bulk),
             [] | [b'\r'] => Err(Stop::Partial),
             _ => Err(Stop::Broken("expected a line end after a bulk string")),
         }
@@ -228,7 +246,7 @@ mod tests {
 
     #[test]
     fn requests() {
-        check(b"", Parsed::Partial, &[]);
+        check(b"", Parsed::Partial(0), &[]);
         check(b"*1\r\n$4\r\nPING\r\n", Parsed::Request(14), &[b"PING"]);
         check(b"*2\r\n$4\r\nECHO\r\n:-12\r\nX", Parsed::Request(20), &[b"ECHO", b"-12"]);
         check(b"*2\r\n$1\r\na\r\n$0\r\n\r\n", Parsed::Request(17), &[b"a", b""]);
@@ -237,7 +255,7 @@ mod tests {
         check(b"PING\r\n*1", line(6, &["PING"]), &[]);
         check(b"  throttle  k 1 \n", line(17, &["throttle", "k", "1"]), &[]);
         check(b"\r\n", line(2, &[]), &[]);
-        check(b"PI", Parsed::Partial, &[]);
+        check(b"PI", Parsed::Partial(0), &[]);
     }
 
     #[test]
@@ -246,7 +264,7 @@ mod tests {
         let whole = [&b"*2\r\n$7\r\nENQUEUE\r\n$900\r\n"[..], &long, b"\r\n"].concat();
         check(&whole, Parsed::Request(whole.len()), &[b"ENQUEUE", &long]);
         for end in 0..whole.len() {
-            check(&whole[..end], Parsed::Partial, &[]);
+            check(&whole[..end], Parsed::Partial(0), &[]);
         }
         let wrong = [&b"*1\r\n$900\r\n"[..], &long, b"--"].concat();
         check(&wrong, Parsed::Broken("expected a line end after a bulk string"), &[]);
@@ -254,9 +272,30 @@ mod tests {
     }
 
     #[test]
+    fn one_of_very_many_arguments_is_looked_at_seldom() {
+        let words: Vec<String> =
+            (0..10_000).map(|n| format!("${}\r\n{n}\r\n", n.to_string().len())).collect();
+        let whole = format!("*{}\r\n{}", words.len(), words.concat()).into_bytes();
+        let (mut end, mut looks) = (0, 0);
+        loop {
+            looks += 1;
+            match parse(&whole[..end], usize::MAX, &mut Vec::new()) {
+                Parsed::Partial(least) => end = least.max(end + 1),
+                parsed => break assert_eq!(parsed, Parsed::Request(whole.len())),
+            }
+        }
+        // Those of the few at its start among them, which cost little.
+        assert!(looks < FEW_ARGS * 12, "{looks}");
+        let begun = &whole[..whole.len() / 2];
+        assert!(
+            matches!(parse(begun, usize::MAX, &mut Vec::new()), Parsed::Partial(least) if least > begun.len())
+        );
+    }
+
+    #[test]
     fn what_cannot_be_read_is_named() {
         check(b"*x\r\n", Parsed::Broken("invalid length"), &[]);
-        check(b"*1025\r\n", Parsed::Broken("invalid multibulk length"), &[]);
+        check(b"*131073\r\n", Parsed::Broken("invalid multibulk length"), &[]);
         check(b"*1\r\n$-1\r\n", Parsed::Broken("invalid bulk length"), &[]);
         check(b"*1\r\n+OK\r\n", Parsed::Broken("expected '$' or ':' before an argument"), &[]);
         check(b"*1\r\n$1\r\nabc", Parsed::Broken("expected a line end after a bulk string"), &[]);
@@ -291,7 +330,7 @@ mod tests {
                 input.extend(format!("${}\r\n{word}\r\n", word.len()).into_bytes());
             }
             for end in 0..input.len() {
-                prop_assert_eq!(parse(&input[..end], MAX, &mut Vec::new()), Parsed::Partial);
+                prop_assert_eq!(parse(&input[..end], MAX, &mut Vec::new()), Parsed::Partial(0));
             }
             let mut args = Vec::new();
             prop_assert_eq!(parse(&input, MAX, &mut args), Parsed::Request(input.len()));

@@ -87,7 +87,7 @@ mod tests {
         let mut window = Window::new(input.len());
         // Twice, since a window is used again.
         for _ in 0..2 {
-            assert_eq!(window.read(input, 10, MAX), Some(Parsed::Partial));
+            assert_eq!(window.read(input, 10, MAX), Some(Parsed::Partial(0)));
             let requests: Vec<_> = window.requests().map(|(len, words)| (len, words.to_vec())).collect();
             let del: Vec<&[u8]> = vec![b"DEL", b"k"];
             assert_eq!(requests, [(14, vec![b"PING".as_slice()]), (4, vec![]), (20, del)]);

@@ -54,6 +54,9 @@ fn each(
             Err(refusal) => call.refuse(&refusal),
         };
     }
+    if let Err(refusal) = ops.check_batch(receipts.len()) {
+        return call.refuse(&refusal);
+    }
     let refused = receipts.iter().map(|receipt| settle(ops, namespace, queue, receipt).err());
     let refused: Vec<Option<Refusal>> = refused.collect();
     call.later(Shape::Each(refused));

@@ -220,6 +220,25 @@ async def test_a_silent_connection_is_kept_alive(start_server, monkeypatch):
         await task
 
 
+async def test_a_queue_that_is_deleted_ends_the_loop(limiter, queue):
+    await queue.enqueue(b"x")
+    with pytest.raises(tidegate.NotFound) as caught:
+        async for message in queue.consume(idle=PATIENCE_S):
+            await message.ack()
+            await limiter.queues.delete(queue.name)
+    assert caught.value.code == "queue_not_found"
+
+
+def test_threads_hear_that_their_queue_is_deleted(sync_limiter, name):
+    sync_limiter.queues.create(name)
+    queue = sync_limiter.queue(name)
+    queue.enqueue(b"x")
+    with pytest.raises(tidegate.NotFound):
+        for message in queue.consume(idle=PATIENCE_S):
+            message.ack()
+            sync_limiter.queues.delete(name)
+
+
 async def test_a_server_that_stops_ends_the_loop(start_server):
     server = start_server()
     async with tidegate.Limiter(url_of(server)) as limiter:

@@ -261,12 +261,17 @@ class GrpcStream:
             code = dict(error.trailing_metadata() or ()).get("tidegate-code", error.code().name)
             self.error = Refused(code, error.details())
             self.subscribed.set()
+            self.messages.put(None)
 
     def next(self, timeout_s=10):
+        """The next message, or None."""
         try:
-            return self.messages.get(timeout=timeout_s)
+            message = self.messages.get(timeout=timeout_s)
         except queues.Empty:
             return None
+        if message is None:
+            raise self.error
+        return message
 
     def credit(self, count):
         self.requests.put(protocol.queue.ConsumeRequest(credit=count))

@@ -202,7 +202,10 @@ class RespStream:
             kind, consumer, message = self._read(timeout_s)
         except (redis.TimeoutError, TimeoutError):
             return None
-        assert text(kind) == "message" and consumer == self.consumer
+        assert consumer == self.consumer
+        if text(kind) == "ended":
+            raise self.adapter._refusal(text(message).removeprefix("ERR "))
+        assert text(kind) == "message"
         return resp_message(message)
 
     def _command(self, *words):

@@ -461,6 +461,14 @@ def test_a_stream_of_a_queue_that_is_not_there_is_refused(streamer, name):
     assert refusal(streamer.consume, name, 1) == "queue_not_found"
 
 
+def test_a_stream_whose_queue_is_deleted_is_told(streamer, name):
+    streamer.create(name, **AT_ONCE)
+    stream = streamer.consume(name, 1)
+    streamer.delete(name)
+    assert refusal(stream.next) == "queue_not_found"
+    stream.close()
+
+
 def test_messages_of_one_key_come_in_order(streamer, stream_queue):
     streamer.enqueue_batch([(stream_queue, b"%d" % n, {}) for n in range(200)])
     stream = streamer.consume(stream_queue, 200)

@@ -241,15 +241,20 @@ impl Running {
         Ok(())
     }
 
-    /// `["message", consumer, message]`. Other pushes are not for us.
+    /// `["message", consumer, message]`, or `["ended", consumer, why]`. Other pushes are not for us.
     fn push(&mut self, push: &Bytes) -> Result<(), Error> {
         let mut cursor = Cursor::over(push);
-        let head = (cursor.item(), cursor.item(), cursor.item());
-        let (Ok(Item::Push(3)), Ok(Item::Bulk(b"message") | Item::Simple(b"message")), Ok(Item::Integer(_))) =
-            head
-        else {
-            return Ok(());
-        };
+        match (cursor.item(), cursor.item(), cursor.item()) {
+            (Ok(Item::Push(3)), Ok(Item::Bulk(b"message")), Ok(Item::Integer(_))) => {}
+            (Ok(Item::Push(3)), Ok(Item::Bulk(b"ended")), Ok(Item::Integer(_))) => {
+                let why = cursor.item().map_err(input::malformed)?;
+                return Err(match why {
+                    Item::Bulk(why) => Error::refused(&String::from_utf8_lossy(why)),
+                    _ => Error::protocol("the end of a subscription says why"),
+                });
+            }
+            _ => return Ok(()),
+        }
         let left = self.feed.credit.checked_sub(1);
         self.feed.credit = left.ok_or(Error::protocol("more messages than credit was given"))?;
         let message = decode::message(push, &mut cursor, &self.feed.settling).map_err(input::malformed)?;

@@ -2,7 +2,7 @@
 
 use tidegate_client::{Client, Consumer, Error, Options};
 
-use crate::queue_door::{push, receipt};
+use crate::queue_door::{bulk, push, receipt};
 use crate::scripted_server::{PATIENT, Peer, Server, assert_refused, within};
 
 fn patient() -> Options {
@@ -168,6 +168,22 @@ async fn credit_that_is_refused_ends_the_subscription_with_the_reason() {
     within(peer.command()).await;
     peer.reply("-ERR consumer_not_found: none; subscribe again\r\n").await;
     assert_refused(within(consumer.next()).await.map(drop), "consumer_not_found");
+}
+
+#[tokio::test]
+async fn a_queue_that_is_deleted_ends_the_subscription_with_the_reason() {
+    let server = Server::listen().await;
+    let (client, _calls) = server.meet(patient()).await;
+    let (mut consumer, mut peer) = subscribe(&server, &client, 2).await;
+    let why = "ERR queue_not_found: none; create it";
+    peer.reply(&format!("{}>3\r\n{}:7\r\n{}", push(1, "one"), bulk("ended"), bulk(why))).await;
+    let ended = loop {
+        match within(consumer.next()).await {
+            Ok(message) => assert_eq!(&message.payload[..], b"one"),
+            Err(error) => break error,
+        }
+    };
+    assert_refused(Err::<(), _>(ended), "queue_not_found");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import errors
 from . import reply
 from .command import Command
 from .message import Delivery, delivery
@@ -32,10 +33,14 @@ PING: Command[None] = Command(("PING",), lambda _: None)
 
 
 def pushed(queue: str, found: Any) -> Delivery | None:
-    """A message that was pushed; None for anything else."""
-    if isinstance(found, list) and len(found) == 3 and found[0] in (b"message", "message"):
-        return delivery(queue, found[2])
-    return None
+    """A message that was pushed; None for anything else. Raises what ended the consumer: its queue was deleted."""
+    match found:
+        case [b"message" | "message", _, message]:
+            return delivery(queue, message)
+        case [b"ended" | "ended", _, told]:
+            raise errors.refused(reply.text(told))
+        case _:
+            return None
 
 
 class Credit:

@@ -49,12 +49,19 @@ impl Sink {
     }
 }
 
+impl Drop for Sink {
+    /// The engine has let go of it: its queue is gone. Who has left does not hear it.
+    fn drop(&mut self) {
+        self.sender.send(Delivered { tag: self.tag, deliveries: Vec::new() }).ok();
+    }
+}
+
 /// Deliveries for the subscription that was given this tag.
 #[derive(Debug)]
 pub struct Delivered {
     /// Which subscription.
     pub tag: u32,
-    /// Its messages.
+    /// Its messages. None at all: they were the last.
     pub deliveries: Vec<Delivery>,
 }
 

@@ -103,6 +103,44 @@ fn a_consumer_is_sent_messages_as_its_credit_allows() {
 }
 
 #[test]
+fn a_consumer_is_told_when_its_queue_is_deleted() {
+    let door = Door::open();
+    let (mut consumer, mut other) = (door.connect(), door.connect());
+    other.send(&["QUEUE CREATE q", "QUEUE CREATE r"]);
+    other.read();
+    other.read();
+    assert_eq!(
+        (consumer.ask("CONSUME q CREDIT 5"), consumer.ask("CONSUME r CREDIT 5")),
+        (json!(1), json!(2))
+    );
+    other.ask("QUEUE DELETE q");
+    let told = consumer.read();
+    assert_eq!((&told[0], &told[1]), (&json!("ended"), &json!(1)));
+    assert!(told[2].as_str().unwrap().starts_with("ERR queue_not_found: there is no queue `q`"), "{told}");
+    assert!(consumer.ask("CREDIT 1 1").as_str().unwrap().starts_with("ERR consumer_not_found"));
+    other.ask("ENQUEUE r x");
+    let message = consumer.read();
+    assert_eq!((&message[1], field(&message[2], "payload")), (&json!(2), json!("x")));
+    // Who ends by itself is told nothing more.
+    assert_eq!(consumer.ask("UNCONSUME 2"), "OK");
+    other.ask("QUEUE DELETE r");
+    assert_eq!(consumer.ask("PING"), "PONG");
+}
+
+#[test]
+fn as_many_receipts_as_a_batch_may_have_are_answered_at_once() {
+    let door = Door::open();
+    let mut client = door.connect();
+    client.ask("QUEUE CREATE q");
+    let ack = |receipts: usize| format!("ACK q{}", " 0000000000000001-00000001".repeat(receipts));
+    assert_eq!(client.ask(&ack(1000)).as_array().unwrap().len(), 1000);
+    for more in [1001, 20_000] {
+        assert!(client.ask(&ack(more)).as_str().unwrap().starts_with("ERR batch_too_large"));
+    }
+    assert_eq!(client.ask("PING"), "PONG");
+}
+
+#[test]
 fn what_a_client_held_comes_back_when_it_goes() {
     let door = Door::open();
     let (mut gone, mut client) = (door.connect(), door.connect());

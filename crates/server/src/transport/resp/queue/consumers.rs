@@ -9,14 +9,15 @@ use tidegate_core::queue::ConsumerId;
 use tokio::sync::mpsc;
 
 use super::message;
-use crate::api::Queues;
 use crate::api::queue::document::Read;
 use crate::api::queue::{Delivered, Deliveries, Delivery, Sink};
+use crate::api::{Queues, Refusal};
 use crate::transport::framed::HIGH_WATER;
 use crate::transport::resp::reply::Reply;
 
 struct Consumer {
     tag: u32,
+    queue: Vec<u8>,
     /// Nothing until the engine has answered.
     id: Option<ConsumerId>,
 }
@@ -27,8 +28,14 @@ pub struct Consumers {
     consumers: Vec<Consumer>,
     last_tag: u32,
     inbox: Option<(mpsc::UnboundedSender<Delivered>, Deliveries)>,
-    /// Messages that have arrived and are not written: no more than the credit.
-    arrived: VecDeque<(u32, Delivery)>,
+    /// What has arrived and is not written: no more messages than the credit.
+    arrived: VecDeque<(u32, Arrived)>,
+}
+
+enum Arrived {
+    Message(Delivery),
+    /// The queue is gone.
+    End,
 }
 
 impl Consumers {
@@ -43,10 +50,10 @@ impl Consumers {
     }
 
     /// A new one, to be confirmed: its number, and where its messages go.
-    pub fn add(&mut self) -> (u32, Sink) {
+    pub fn add(&mut self, queue: &[u8]) -> (u32, Sink) {
         self.last_tag += 1;
         let tag = self.last_tag;
-        self.consumers.push(Consumer { tag, id: None });
+        self.consumers.push(Consumer { tag, queue: queue.to_vec(), id: None });
         let (sender, _) = self.inbox.get_or_insert_with(mpsc::unbounded_channel);
         (tag, Sink::new(tag, sender.clone()))
     }
@@ -90,28 +97,45 @@ impl Consumers {
 
     /// Writes messages that have arrived, as pushes, until enough is written.
     pub fn poll(&mut self, context: &mut Context<'_>, reply: &mut Reply<'_>) {
-        let Some((_, inbox)) = &mut self.inbox else { return };
         loop {
-            while let Some((tag, delivery)) = self.arrived.pop_front() {
-                if !self.consumers.iter().any(|consumer| consumer.tag == tag) {
-                    continue;
+            while let Some((tag, arrived)) = self.arrived.pop_front() {
+                self.write(tag, arrived, reply);
+                if reply.position() >= HIGH_WATER {
+                    return;
                 }
-                // One that cannot be read comes again when its lease has run out; the log says why.
+            }
+            let Some((_, inbox)) = &mut self.inbox else { return };
+            match inbox.poll_recv(context) {
+                Poll::Ready(Some(Delivered { tag, deliveries })) if deliveries.is_empty() => {
+                    self.arrived.push_back((tag, Arrived::End));
+                }
+                Poll::Ready(Some(Delivered { tag, deliveries })) => {
+                    let messages = deliveries.into_iter().map(|delivery| (tag, Arrived::Message(delivery)));
+                    self.arrived.extend(messages);
+                }
+                Poll::Ready(None) | Poll::Pending => return,
+            }
+        }
+    }
+
+    fn write(&mut self, tag: u32, arrived: Arrived, reply: &mut Reply<'_>) {
+        let Some(at) = self.consumers.iter().position(|consumer| consumer.tag == tag) else { return };
+        match arrived {
+            // One that cannot be read comes again when its lease has run out; the log says why.
+            Arrived::Message(delivery) => {
                 if let Ok(read) = Read::new(delivery) {
                     reply.push(3);
                     reply.bulk(b"message");
                     reply.integer(tag.into());
                     message::write(reply, &read);
                 }
-                if reply.position() >= HIGH_WATER {
-                    return;
-                }
             }
-            match inbox.poll_recv(context) {
-                Poll::Ready(Some(Delivered { tag, deliveries })) => {
-                    self.arrived.extend(deliveries.into_iter().map(|delivery| (tag, delivery)));
-                }
-                Poll::Ready(None) | Poll::Pending => return,
+            Arrived::End => {
+                let consumer = self.consumers.remove(at);
+                reply.push(3);
+                reply.bulk(b"ended");
+                reply.integer(tag.into());
+                reply.bulk(format!("ERR {}", Refusal::queue_not_found(&consumer.queue)).as_bytes());
             }
         }
     }

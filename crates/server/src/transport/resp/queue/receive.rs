@@ -57,7 +57,7 @@ pub fn consume(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
         let message = format!("this connection has {MAX_CONSUMERS} consumers");
         return call.refuse(&Refusal::invalid_request(message, "UNCONSUME some, or open another connection"));
     }
-    let (tag, sink) = call.session.later.consumers().add();
+    let (tag, sink) = call.session.later.consumers().add(args[1]);
     let subscribed = match call.ops(api) {
         Some((ops, namespace)) => ops.subscribe(namespace, args[1], credit, sink),
         None => return call.session.later.consumers().remove(tag),

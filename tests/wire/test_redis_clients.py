@@ -42,6 +42,19 @@ def test_redis_py_pipeline_of_1000(server, key, protocol):
     client.close()
 
 
+@BOTH
+def test_redis_py_is_told_that_there_are_no_transactions_and_nothing_is_run(server, key, protocol):
+    host, port = server.resp
+    client = redis.Redis(host=host, port=port, protocol=protocol)
+    pipeline = client.pipeline()
+    for _ in range(2):
+        pipeline.execute_command("THROTTLE", key, 10, 1, 3600)
+    with pytest.raises(redis.ResponseError, match="there are no transactions.*transaction=False"):
+        pipeline.execute()
+    assert client.execute_command("THROTTLE", key, 10, 1, 3600)[2] == 9
+    client.close()
+
+
 @pytest.mark.parametrize("client, protocol", [("node-redis", 2), ("node-redis", 3), ("ioredis", 2)])
 def test_node_clients(server, key, client, protocol):
     output = run("node", NODE / f"{client}.js", *server.resp, protocol, key.decode())

@@ -118,6 +118,20 @@ def test_an_unknown_command_is_named(raw):
     raw.exchange(resp("GET", "x"), b"-ERR unknown command 'GET'")
 
 
+def test_a_transaction_is_refused_as_a_whole(raw, key):
+    raw.send(resp("MULTI") + throttle(key, 10, 1, 3600) + resp("GET", "x") + resp("EXEC") + throttle(key, 10, 1, 3600))
+    told = [raw.read_line() for _ in range(4)]
+    assert [line.split()[0] for line in told] == [b"-ERR", b"-ERR", b"-ERR", b"-EXECABORT"]
+    assert b"plain pipeline" in told[0] and b"not run" in told[1] and b"unknown command" in told[2]
+    assert raw.read_line() == b"*5"
+    for number in (1, 10, 9, 3600, 0):
+        assert raw.read_line() == b":%d" % number
+    raw.send(resp("EXEC") + resp("MULTI") + resp("DISCARD") + resp("PING"))
+    assert raw.read_line().startswith(b"-ERR EXEC without MULTI")
+    raw.read_line()
+    assert (raw.read_line(), raw.read_line()) == (b"+OK", b"+PONG")
+
+
 @pytest.mark.parametrize("ending", [b"\r\n", b"\n"])
 def test_inline_commands(raw, key, ending):
     raw.exchange(b"PING" + ending, b"+PONG\r\n")

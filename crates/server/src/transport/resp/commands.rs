@@ -11,7 +11,7 @@ use super::queue::shape::Shape;
 use super::queue::{admin, enqueue, limit, receive, settle};
 use super::reply::Reply;
 use super::session::Session;
-use super::{about, ask, session};
+use super::{about, ask, session, transaction};
 
 /// What a command works with.
 pub struct Invocation<'c, 'b> {
@@ -125,7 +125,7 @@ impl Command {
 }
 
 /// All commands. The first three are found without a search: see `find`.
-pub static COMMANDS: [Command; 44] = [
+pub static COMMANDS: [Command; 47] = [
     keyed(
         "THROTTLE",
         -2,
@@ -213,6 +213,14 @@ pub static COMMANDS: [Command; 44] = [
         session::client,
     ),
     anywhere("QUIT", -1, "closes the connection", session::quit),
+    anywhere(
+        "MULTI",
+        1,
+        "is refused, and nothing is run until EXEC; send a plain pipeline",
+        transaction::multi,
+    ),
+    anywhere("EXEC", 1, "ends what MULTI began", transaction::exec),
+    anywhere("DISCARD", 1, "ends what MULTI began", transaction::discard),
     anywhere("RESET", 1, "forgets all that the connection has said", session::reset),
     anywhere("COMMAND", -1, "[COUNT|LIST|INFO|DOCS]: this table", about::command),
     anywhere("INFO", -1, "[section ...]: about the server", about::info),
@@ -287,6 +295,9 @@ pub fn run(call: &mut Invocation<'_, '_>, api: &Api, args: &[&[u8]]) {
     if !call.session.authorized && !open_to_all(command) {
         call.batch.refuse();
         return call.reply.error("NOAUTH Authentication required.");
+    }
+    if call.session.in_transaction && !transaction::lets_through(command) {
+        return transaction::refuse(call);
     }
     if command.namespaced
         && let Err(refusal) = api.admit(&call.session.namespace_name)

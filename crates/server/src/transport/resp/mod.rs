@@ -12,6 +12,7 @@
 //! | [`ledger`] | the commands about entities, their limits and leases |
 //! | [`ask`] | `THROTTLE` and its family, `CL.THROTTLE` |
 //! | [`session`] | what a connection says about itself: `HELLO`, `AUTH`, `SELECT`, ... |
+//! | [`transaction`] | `MULTI`, which is refused as a whole |
 //! | [`about`] | what clients ask about the server: `INFO`, `COMMAND`, `CONFIG GET`, ... |
 
 mod about;
@@ -25,6 +26,7 @@ mod parse;
 mod queue;
 mod reply;
 mod session;
+mod transaction;
 mod window;
 
 pub use answer::Resp;

@@ -22,6 +22,8 @@ pub struct Session {
     pub halt: bool,
     /// Whether it has said goodbye.
     pub over: bool,
+    /// Whether it has said `MULTI`, and nothing is run.
+    pub in_transaction: bool,
     /// Replies that come later.
     pub later: Later,
     /// The number of its namespace in the ledger, once it was asked for.
@@ -39,6 +41,7 @@ impl Session {
             namespace_name: api.default_namespace_name().clone(),
             halt: false,
             over: false,
+            in_transaction: false,
             later: Later::default(),
             space: None,
             id,

@@ -31,6 +31,7 @@ pub(super) struct Foreseen {
 pub struct ForeseenFlow {
     /// The hash of its key.
     pub(super) hash: KeyHash,
+    queue: u32,
     /// Where it was, or another one, or none.
     at: u32,
 }
@@ -121,11 +122,14 @@ impl Scheduler {
             if last.0 != Some(queue) {
                 last = (Some(queue), self.find_queue(queue).unwrap_or(NONE));
             }
-            let hash = self.keyed.key(key);
-            let at = self.flow_index.guess(hash.in_queue(last.1));
-            self.flows.prefetch(at);
-            self.flow_keys.prefetch(at);
-            self.foreseen.flows.entries.push(ForeseenFlow { hash, at });
+            let (hash, queue) = (self.keyed.key(key), last.1);
+            self.foreseen.flows.entries.push(ForeseenFlow { hash, queue, at: NONE });
+        }
+        // A look-up waits for memory, and the next ones with it as long as nothing lies between them.
+        for foreseen in &mut self.foreseen.flows.entries {
+            foreseen.at = self.flow_index.guess(foreseen.hash.in_queue(foreseen.queue));
+            self.flows.prefetch(foreseen.at);
+            self.flow_keys.prefetch(foreseen.at);
         }
         for foreseen in &self.foreseen.flows.entries {
             let first = self.flows.get(foreseen.at).and_then(|flow| flow.lanes.front());

@@ -137,7 +137,11 @@ impl Refusal {
     /// Nothing at this path.
     pub fn not_found(path: &str) -> Refusal {
         let message = format!("there is nothing at {path}");
-        Refusal::new(Code::NotFound, message, "GET /openapi.json lists what there is by HTTP, reflection what there is by gRPC")
+        Refusal::new(
+            Code::NotFound,
+            message,
+            "GET /openapi.json lists what there is by HTTP, reflection what there is by gRPC",
+        )
     }
 
     /// Another method than `allowed`.
